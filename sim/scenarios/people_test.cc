@@ -683,6 +683,46 @@ TEST_F(ScenarioOfOrphans, K17_WithoutTheirServicesTheyAreAdoptedLikewise) {
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 
+/// Seeds 236 and 595: a user had removed the label by which they are watched.
+TEST_F(ScenarioOfOrphans, K17_WithoutTheirLabelTheyAreAdoptedLikewise) {
+  settled_cluster(3);
+  const auto id = etcd_id();
+  const auto pods = uids_of_pods();
+  orphan();
+  for (const auto& key : world.members_of(kKey))
+    (void)world.server().change(v1::EtcdMember::resource, key, [](json::object& member) {
+      member["metadata"].as_object()["labels"].as_object().erase(v1::kClusterLabel);
+    });
+  world.create_cluster(kKey, 3);
+  world.must_converge(2min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(uids_of_pods(), pods);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+/// Nothing with the label tells of it: all else is gone.
+TEST_F(ScenarioOfOrphans, K17_NothingIsFoundedBesideAnEtcdMemberWithoutItsLabel) {
+  settled_cluster(1);
+  const auto key = world.members_of(kKey).at(0);
+  orphan();
+  (void)world.server().change(v1::EtcdMember::resource, key, [](json::object& member) {
+    member["metadata"].as_object()["labels"].as_object().erase(v1::kClusterLabel);
+  });
+  world.checker().fate_took("prod", "db");
+  (void)world.server().erase(kube::Pod::resource, key);
+  (void)world.server().erase(kube::PersistentVolumeClaim::resource, {"prod", "data-" + key.name});
+  for (const char* service : {"db", "db-client"})
+    (void)world.server().erase(kube::Service::resource, {"prod", service});
+  (void)world.server().erase(kube::PodDisruptionBudget::resource, kKey);
+  world.create_cluster(kKey, 1);
+  EXPECT_TRUE(world.run_until([&] { return says(v1::kProgressing) == "False/MembersFound"; }, 30s))
+      << says(v1::kProgressing);
+  EXPECT_NE(message(v1::kProgressing).find("EtcdMember " + key.name), std::string::npos);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 1U);
+  world.delete_object(v1::EtcdMember::resource, key);
+  EXPECT_TRUE(world.run_until([&] { return says(v1::kAvailable) == "True/QuorumHealthy"; }, 2min));
+}
+
 TEST_F(ScenarioOfOrphans, K17_AnAdoptionThatIsInterruptedGoesOn) {
   settled_cluster(3);
   const auto id = etcd_id();
@@ -866,6 +906,21 @@ TEST_F(ScenarioOfPeople, K17_APodWithTheLabelOfAnotherClusterIsTakenBack) {
   });
   world.must_converge(3min);
   EXPECT_EQ(uid_of(kube::Pod::resource, {"prod", name}), uid);
+}
+
+/// Seed 910: one with its data in memory is not created in vain.
+TEST_F(ScenarioOfPeople, K17_APodInMemoryWithoutItsLabelIsTakenBack) {
+  (void)world.start_operator();
+  world.create_cluster(kKey, 3, "3.6.16", 600, true);
+  world.must_converge(5min);
+  const std::string name = follower();
+  const std::string uid = uid_of(kube::Pod::resource, {"prod", name});
+  (void)world.server().change(kube::Pod::resource, {"prod", name}, [](json::object& object) {
+    object["metadata"].as_object()["labels"].as_object().erase(v1::kClusterLabel);
+  });
+  world.must_converge(3min);
+  EXPECT_EQ(uid_of(kube::Pod::resource, {"prod", name}), uid);
+  EXPECT_EQ(world.clients().endpoints({"prod", "db-client"}).size(), 3U);
 }
 
 /// Seed 188: nobody else knows of the only member, and its Pod would never be made again.

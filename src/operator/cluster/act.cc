@@ -135,15 +135,20 @@ struct Actor {
     if (stray.empty()) return Done{};
     return Error{Code::Conflict, about_volumes(seen.cluster, stray)};
   }
+  /// All EtcdMembers of the namespace: one that has lost our label still names its EtcdCluster. It
+  /// gets the label again, and then the next pass reports it, or adopts it, like the others.
   Result<Done> no_members(const std::string& ours, const std::set<std::string>& members) const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
     std::vector<std::string> stray;
-    auto objects = with.api.list<v1::EtcdMember>(meta.ns, ours);
+    auto objects = with.api.list<v1::EtcdMember>(meta.ns, "");
     if (!objects) return Error(objects.error()).during("list the EtcdMembers of " + meta.name);
     for (v1::EtcdMember& member : *objects) {
-      if (is_ours(member.metadata, meta.uid)) continue;
+      const bool labelled = cluster_of(member.metadata) == meta.key();
+      if (!labelled && member.spec.cluster_name != meta.name) continue;
+      if (labelled && is_ours(member.metadata, meta.uid)) continue;
       stray.push_back("EtcdMember " + member.metadata.name);
-      with.stores.members.wrote(std::move(member));
+      if (labelled) with.stores.members.wrote(std::move(member));
+      else if (auto done = label(member.metadata); !done) return done;
     }
     auto pods = with.api.list<kube::Pod>(meta.ns, ours);
     if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
@@ -217,6 +222,17 @@ struct Actor {
     return Done{};
   }
 
+  Result<Done> operator()(const LabelMembers& step) const {
+    for (const OfMember& one : step.members) {
+      auto member = with.api.get<v1::EtcdMember>({ns(), one.name});
+      if (!member) return Error(member.error()).during("label EtcdMember " + one.name);
+      if (member->metadata.uid != one.uid)
+        return Error{Code::Conflict, "another EtcdMember has the name " + one.name};
+      if (auto done = label(member->metadata); !done) return done;
+    }
+    return Done{};
+  }
+
   /// Leaves an object of another owner alone: a condition reports it later. `spec`: a merge patch.
   template <class T>
   Result<Done> adopt(kube::Store<T>& store, const std::string& name, json::object spec = {}) const {
@@ -266,6 +282,18 @@ struct Actor {
     if (!labelled) patch["metadata"].as_object()["labels"] = labels_of_member(member.name);
     auto written = with.api.merge_patch<v1::EtcdMember>({ns(), member.name}, std::move(patch));
     if (!written) return Error(written.error()).during("adopt EtcdMember " + member.name);
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+
+  /// Gives an EtcdMember, as it was read, the labels by which it is watched.
+  Result<Done> label(const api::ObjectMeta& member) const {
+    auto written = with.api.merge_patch<v1::EtcdMember>(
+        member.key(), {{"metadata",
+                        {{"uid", member.uid},
+                         {"resourceVersion", member.resource_version},
+                         {"labels", labels_of_member(member.name)}}}});
+    if (!written) return Error(written.error()).during("label EtcdMember " + member.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};
   }

@@ -347,6 +347,24 @@ TEST_F(ActTest, K17_MembersAndPodsAreAskedForRightBeforeTheFirstMemberIsMade) {
   EXPECT_NE(refusal().find("EtcdMember db-old"), std::string::npos);
   EXPECT_NE(stores.members.get({"prod", "db-old"}), nullptr) << "the next pass reports it";
   api.erase(v1::EtcdMember::resource, {"prod", "db-old"});
+  for (const char* label : {"", "edited"}) {
+    json::object meta{{"name", "db-hid"}, {"namespace", "prod"}};
+    if (*label) meta["labels"] = json::object{{v1::kClusterLabel, label}};
+    api.put(v1::EtcdMember::resource, {{"metadata", std::move(meta)}, {"spec", spec}});
+    EXPECT_NE(refusal().find("EtcdMember db-hid"), std::string::npos) << "seed 595: " << label;
+    EXPECT_EQ(api.find(v1::EtcdMember::resource, {"prod", "db-hid"})
+                  ->at("metadata")
+                  .at("labels")
+                  .at(v1::kClusterLabel),
+              "db")
+        << "it is watched again: adopted, or reported";
+    EXPECT_NE(stores.members.get({"prod", "db-hid"}), nullptr);
+    api.erase(v1::EtcdMember::resource, {"prod", "db-hid"});
+  }
+  Json other = spec;
+  other.at("clusterName") = "db-2";
+  api.put(v1::EtcdMember::resource,
+          {{"metadata", {{"name", "db-2-a"}, {"namespace", "prod"}}}, {"spec", other}});
   const auto put_pod = [&](const char* name, const char* kind, const char* phase) {
     api.put(kube::Pod::resource, {{"metadata", labelled(name, kind, "o-1")},
                                   {"spec", json::object{}},
@@ -362,6 +380,7 @@ TEST_F(ActTest, K17_MembersAndPodsAreAskedForRightBeforeTheFirstMemberIsMade) {
   put_pod("db-ended", nullptr, "Succeeded");
   put_pod("db-job", "Job", "Running");  // The Go operator labels those of snapshots.
   EXPECT_TRUE(done(first));
+  EXPECT_EQ(api.requests("patch etcdmembers prod/db-2-a"), 0) << "another cluster's";
 }
 
 /// Its Pod and the member itself are asked for: the cache may be stale.
@@ -488,6 +507,23 @@ TEST_F(AdoptTest, K17_TheKeyLeavesTheSelectorsBeforeTheMembersAreAdopted) {
   order.clear();
   ASSERT_TRUE(done(step));
   EXPECT_EQ(order, "") << "what is done stays done";
+}
+
+TEST_F(AdoptTest, K17_OnlyTheEtcdMemberThatWasSeenGetsTheLabel) {
+  api.change(v1::EtcdMember::resource, {"prod", "db-a"},
+             [](json::object& member) { member["metadata"].as_object().erase("labels"); });
+  const auto labelled = [&] {
+    const auto member = api.find(v1::EtcdMember::resource, {"prod", "db-a"});
+    return member->at("metadata").as_object().contains("labels");
+  };
+  LabelMembers label;
+  label.members.push_back({"db-a", "m-0"});
+  EXPECT_TRUE(done(label).failed_with(Code::Conflict));
+  EXPECT_FALSE(labelled());
+  label.members = {step.members[0]};
+  EXPECT_TRUE(done(label));
+  EXPECT_TRUE(labelled());
+  EXPECT_FALSE(stores.members.get({"prod", "db-a"})->metadata.controller()) << "it is no adoption";
 }
 
 TEST_F(AdoptTest, K17_AnObjectOfAnotherOwnerIsLeftAlone) {

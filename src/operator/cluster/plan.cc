@@ -131,9 +131,24 @@ void note_intent(const Observation& seen, const CreateMember& step, EtcdClusterS
       template_of(*status.observed);
 }
 
+/// Without the label, no watch tells of a later change, and no command of the manual finds them.
+Plan label_orphans(const Observation& seen, EtcdClusterStatus status) {
+  report_remains(seen, seen.rejected.empty() ? "they have lost their label" : seen.rejected,
+                 status);
+  Plan out = not_now(std::move(status));
+  out.again = kLookAgain;
+  LabelMembers step;
+  for (const Seat& seat : seen.seats)
+    if (has_lost_label(seat)) step.members.push_back({seat.name, seat.object->uid});
+  out.step = std::move(step);
+  return out;
+}
+
 /// EtcdMembers without an owner exist. They are adopted once etcd has shown that they are its
 /// members. Their etcd keeps the token with which it was founded.
 Plan adopt_orphans(const Observation& seen, EtcdClusterStatus status) {
+  if (std::ranges::any_of(seen.seats, has_lost_label))
+    return label_orphans(seen, std::move(status));
   const std::string why = why_not_adopted(seen);
   if (!why.empty() || !seen.rejected.empty()) {
     report_remains(seen, why.empty() ? seen.rejected : why, status);

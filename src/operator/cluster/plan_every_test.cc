@@ -207,6 +207,7 @@ class World {
   void carry_out(const NoStep&) {}
   // These worlds have neither certificates, passwords nor members without an owner.
   void carry_out(const AdoptMembers&) { ADD_FAILURE() << text(); }
+  void carry_out(const LabelMembers&) { ADD_FAILURE() << text(); }
   void carry_out(const CorrectFounder&) { ADD_FAILURE() << text(); }  // The cluster is founded.
   void carry_out(const IssueCertificate&) { ADD_FAILURE() << text(); }
   void carry_out(const RecordPassword&) { ADD_FAILURE() << text(); }

@@ -1177,6 +1177,20 @@ TEST(ClusterPlan, K17_OrphansThatEtcdKnowsAreAdopted) {
   EXPECT_EQ(p.status.max_learners, v1::kManyLearners) << "nobody knows who has grown it";
 }
 
+/// Seeds 236 and 595: no watch told of it, and an etcd was founded beside it.
+TEST(ClusterPlan, K17_AnOrphanThatLostItsLabelGetsItFirst) {
+  Observation seen = orphaned();
+  seen.seats[1].object->astray = true;
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "label-members b");
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kMembersFound);
+  EXPECT_NE(condition(p, v1::kProgressing).message.find("lost their label"), std::string::npos);
+  seen.rejected = "the API server refuses it";
+  p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "label-members b");
+  EXPECT_NE(condition(p, v1::kProgressing).message.find(seen.rejected), std::string::npos);
+}
+
 TEST(ClusterPlan, K17_OrphansOfARefusedSpecAreToldInEachCondition) {
   Observation seen = orphaned();
   seen.cluster.spec.version = "3.5.35";

@@ -238,13 +238,27 @@ void Reconciler::observe_member(const v1::EtcdMember& member, Observation& seen,
   seen.seats.push_back(std::move(seat));
 }
 
-/// EtcdMembers that are recorded and have lost the label by which they are watched. Asked of the
-/// API server by name: nobody else knows of a first member, or of the last one.
-void Reconciler::observe_recorded(Observation& seen, Endpoints& endpoints) const {
-  const v1::EtcdCluster& cluster = seen.cluster;
+/// EtcdMembers that the status of the cluster names. Before it has an etcd: also those that own
+/// Pods or volumes with its label.
+std::set<std::string> Reconciler::names_on_record(const v1::EtcdCluster& cluster) const {
   std::set<std::string> names;
   for (const auto& one : cluster.status.members) names.insert(one.name);
   for (const auto& one : cluster.status.pending_members) names.insert(one.name);
+  if (!cluster.status.cluster_id.empty()) return names;
+  const auto add_owner = [&](const auto& child) {
+    const api::OwnerReference* owner = child->metadata.controller();
+    if (owner && owner->kind == v1::EtcdMember::resource.kind) names.insert(owner->name);
+  };
+  std::ranges::for_each(with_.stores.pods.in_group(cluster.metadata.key()), add_owner);
+  std::ranges::for_each(with_.stores.volumes.in_group(cluster.metadata.key()), add_owner);
+  return names;
+}
+
+/// EtcdMembers that have lost the label by which they are watched. Asked of the API server by name:
+/// nobody else knows of a first member, of the last one, or of one that was orphaned.
+void Reconciler::observe_recorded(Observation& seen, Endpoints& endpoints) const {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  std::set<std::string> names = names_on_record(cluster);
   for (const auto* seats : {&seen.seats, &seen.kept})
     for (const Seat& seat : *seats) names.erase(seat.name);
   int looks = 0;
@@ -257,7 +271,8 @@ void Reconciler::observe_recorded(Observation& seen, Endpoints& endpoints) const
       if (!there) continue;
       member = std::make_shared<const v1::EtcdMember>(std::move(*there));
     }
-    if (is_ours(member->metadata, cluster.metadata.uid) || has_lost_owner(*member, cluster))
+    if (is_ours(member->metadata, cluster.metadata.uid) || has_lost_owner(*member, cluster) ||
+        is_orphan(*member, cluster))
       observe_member(*member, seen, endpoints);
   }
 }

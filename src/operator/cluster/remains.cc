@@ -92,6 +92,10 @@ std::string why_not_tls(const Observation& seen) {
          (found->object->orphan ? "the EtcdMembers without an owner" : "the EtcdCluster");
 }
 
+bool has_lost_label(const Seat& seat) {
+  return seat.object && seat.object->orphan && seat.object->astray;
+}
+
 std::string why_not_adopted(const Observation& seen) {
   if (!seen.stray_members.empty()) return "others belong to another owner";
   if (std::ranges::all_of(seen.seats, lost)) return "the data of all of them is lost";

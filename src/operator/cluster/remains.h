@@ -35,6 +35,8 @@ bool has_orphans(const Observation&);
 bool has_found_members(const Observation&);
 /// Why the spec cannot be that of such members, for users; empty: it may be.
 std::string why_not_tls(const Observation&);
+/// Whether an EtcdMember without an owner has lost its label, too.
+bool has_lost_label(const Seat&);
 /// Why the members without an owner are not adopted; empty: etcd's linearizable list has exactly
 /// these members, with their ids, and they are to be adopted.
 std::string why_not_adopted(const Observation&);

@@ -58,23 +58,32 @@ struct CorrectFounder : OfMember {
   static constexpr StepTraits traits{"correct-founder", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "correct-founder " + name; }
 };
-/// Becomes the owner of EtcdMembers without one, and before that of the cluster's other objects:
-/// see remains.h.
-struct AdoptMembers {
-  static constexpr StepTraits traits{"adopt-members", Asks::ApiServer, Effect::AtOnce};
+struct OfMembers {
   std::vector<OfMember> members;
-  std::string words() const {
-    std::string out = "adopt-members";
-    for (const OfMember& member : members) out += " " + member.name;
-    return out;
-  }
   std::string concerns() const { return ""; }
-  bool operator==(const AdoptMembers&) const = default;
+  bool operator==(const OfMembers&) const = default;
 
-  template <class S = AdoptMembers>
+  template <class S = OfMembers>
   static auto describe() {
     return api::value(api::sparse("members", &S::members));
   }
+
+ protected:
+  std::string words_with(std::string out) const {
+    for (const OfMember& member : members) out += " " + member.name;
+    return out;
+  }
+};
+/// Becomes the owner of EtcdMembers without one, and before that of the cluster's other objects:
+/// see remains.h.
+struct AdoptMembers : OfMembers {
+  static constexpr StepTraits traits{"adopt-members", Asks::ApiServer, Effect::AtOnce};
+  std::string words() const { return words_with(traits.word); }
+};
+/// Gives EtcdMembers without an owner the label by which they are watched, and users find them.
+struct LabelMembers : OfMembers {
+  static constexpr StepTraits traits{"label-members", Asks::ApiServer, Effect::AtOnce};
+  std::string words() const { return words_with(traits.word); }
 };
 struct AddLearner {
   static constexpr StepTraits traits{"add-learner", Asks::Etcd, Effect::AtOnce};
@@ -186,8 +195,9 @@ struct ChangePassword : WithoutFields {
 };
 
 /// At most one is carried out per pass; the next pass observes its effect.
-using Step = OneStepOf<CreateMember, CorrectFounder, AdoptMembers, AddLearner, Publish, Promote,
-                       MoveLeader, DeleteMember, RemoveFromEtcd, PauseMember, WakeMember,
-                       ReleaseMember, IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
+using Step =
+    OneStepOf<CreateMember, CorrectFounder, AdoptMembers, LabelMembers, AddLearner, Publish,
+              Promote, MoveLeader, DeleteMember, RemoveFromEtcd, PauseMember, WakeMember,
+              ReleaseMember, IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
 
 }  // namespace etcdop::cluster

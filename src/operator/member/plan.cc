@@ -94,11 +94,11 @@ bool pod_has_lost_owner(const Observation& seen) {
          !pod.terminating();
 }
 
-/// A user edited the label by which Services and the budget select. A Pod without it is not
-/// watched, and gets it back when the Pod is created in vain.
-bool pod_names_another_cluster(const Observation& seen) {
-  const std::string label = label_of(seen.pod->metadata, v1::kClusterLabel);
-  return !label.empty() && label != seen.member.spec.cluster_name &&
+/// A user edited or removed the label by which Services and the budget select. A Pod without it is
+/// not watched. One with a volume gets it back when the Pod is created in vain. Before one in
+/// memory is said to be lost it is asked for, so it is here.
+bool pod_lacks_our_label(const Observation& seen) {
+  return label_of(seen.pod->metadata, v1::kClusterLabel) != seen.member.spec.cluster_name &&
          is_ours(seen.pod->metadata, seen.member.metadata.uid) && !seen.pod->metadata.terminating();
 }
 
@@ -149,7 +149,7 @@ bool leaves_unmarked(const Observation& seen) {
 Step next(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   // First of all, also for a member that goes: else its Pod stays without it.
-  if (seen.pod && (pod_has_lost_owner(seen) || pod_names_another_cluster(seen)))
+  if (seen.pod && (pod_has_lost_owner(seen) || pod_lacks_our_label(seen)))
     return AdoptPod{seen.pod->metadata.uid};
   if (!seen.cluster)  // Deleted or being deleted, and so is its data: etcd need not be asked.
     return member.metadata.terminating() && has_our_finalizer(member.metadata)
@@ -194,6 +194,16 @@ Step label_with_uid(const Observation& seen) {
   return LabelWithUid{seen.pod->metadata.uid, uid};
 }
 
+/// Without our label, a volume is not found when the EtcdCluster comes back without its status, and
+/// an empty etcd would be founded beside it (K14). Nothing waits for this label either.
+Step label_volume(const Observation& seen) {
+  if (!seen.cluster || in_memory(seen.member) || !seen.volume) return NoStep{};
+  const api::ObjectMeta& volume = seen.volume->metadata;
+  if (!is_ours(volume, seen.member.metadata.uid) || volume.terminating()) return NoStep{};
+  if (label_of(volume, v1::kClusterLabel) == seen.member.spec.cluster_name) return NoStep{};
+  return AdoptVolume{volume.uid};
+}
+
 }  // namespace
 
 bool founds(const Observation& seen) {
@@ -221,6 +231,7 @@ Plan plan(const Observation& seen) {
   if (seen.cluster) report(seen, out.status);
   out.step = next(seen);
   if (!acts(out.step)) out.step = label_with_uid(seen);
+  if (!acts(out.step)) out.step = label_volume(seen);
   // Written before the first etcd can run: the volume of a first member is never made twice.
   if (const auto* made = std::get_if<CreatePod>(&out.step); made && made->founds && seen.volume)
     out.status.pvc_name = seen.volume->metadata.name;

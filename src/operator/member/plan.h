@@ -111,7 +111,7 @@ struct LabelWithUid {
                       api::sparse("clusterUID", &S::cluster_uid));
   }
 };
-/// Gives the recorded Pod, which has no owner or the label of another cluster, its own again.
+/// Gives the recorded Pod, which has no owner or not our label, its own again.
 struct AdoptPod : ByUid {
   static constexpr StepTraits traits{"adopt-pod", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "adopt-pod"; }
@@ -121,7 +121,7 @@ struct AdmitPod : ByUid {
   static constexpr StepTraits traits{"admit-pod", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "admit-pod"; }
 };
-/// Gives the volume of its running Pod, which belongs to nobody, its owner again.
+/// Gives the volume its label again; and its owner, if it belongs to nobody and its Pod runs.
 struct AdoptVolume : ByUid {
   static constexpr StepTraits traits{"adopt-volume", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "adopt-volume"; }

@@ -24,6 +24,7 @@ api::ObjectMeta child_of(Child child, const char* name) {
   owner.uid = child == Child::Foreign ? "somebody" : "m-1";
   owner.controller = true;
   out.owner_references = {owner};
+  out.labels[v1::kClusterLabel] = "db";
   if (child == Child::OursGoing) out.deletion_timestamp = "t";
   return out;
 }
@@ -41,6 +42,7 @@ World world_of(testing::Every& pick) {
   m.metadata.ns = "prod";
   m.metadata.uid = "m-1";
   m.spec.version = "3.6.16";
+  m.spec.cluster_name = "db";
   if (pick(2) == 0) m.metadata.finalizers = {v1::kMemberFinalizer};
   if (pick(2) == 1) m.metadata.deletion_timestamp = "t";
   m.spec.bootstrap = pick(2) == 1;
@@ -128,8 +130,8 @@ struct Judge {
            step.cluster_uid == world.seen.cluster->metadata.uid &&
            (found == labels.end() || (found->second == "c-0" && !world.seen.selected_by_other));
   }
-  bool operator()(const AdoptVolume&) const { return false; }  // No volume here lacks an owner.
-  bool operator()(const AdoptPod&) const { return false; }     // Each Pod here has an owner.
+  bool operator()(const AdoptVolume&) const { return false; }  // All here have owner and label.
+  bool operator()(const AdoptPod&) const { return false; }
   bool operator()(const AdmitPod&) const { return false; }     // No Pod here waits.
   bool operator()(const EndFounding&) const { return false; }  // No data here is in memory.
   bool operator()(const EndJoining&) const { return false; }

@@ -317,10 +317,7 @@ struct Actor {
   Result<Done> operator()(const AdoptVolume& step) const {
     const std::string name = volume_name(meta().name);
     auto written = with.api.merge_patch<kube::PersistentVolumeClaim>(
-        {meta().ns, name}, {{"metadata",
-                             {{"uid", step.uid},
-                              {"resourceVersion", seen.volume->metadata.resource_version},
-                              {"ownerReferences", owned_by_controller(member())}}}});
+        {meta().ns, name}, {{"metadata", as_ours(step.uid, seen.volume->metadata)}});
     if (!written) return Error(written.error()).during("adopt PersistentVolumeClaim " + name);
     with.stores.volumes.wrote(std::move(*written));
     return Done{};
@@ -423,13 +420,16 @@ struct Actor {
   }
 
   Result<Done> operator()(const AdoptPod& step) const {
-    json::object metadata{
-        {"uid", step.uid},
-        {"resourceVersion", seen.pod->metadata.resource_version},
-        {"labels", json::object{{v1::kClusterLabel, member().spec.cluster_name}}}};
-    if (!is_ours(seen.pod->metadata, meta().uid))
-      metadata["ownerReferences"] = owned_by_controller(member());
-    return change_pod({{"metadata", std::move(metadata)}}, "adopt");
+    return change_pod({{"metadata", as_ours(step.uid, seen.pod->metadata)}}, "adopt");
+  }
+
+  /// Metadata that gives a child, as it was seen, our label and owner again.
+  json::object as_ours(const std::string& uid, const api::ObjectMeta& child) const {
+    json::object out{{"uid", uid},
+                     {"resourceVersion", child.resource_version},
+                     {"labels", json::object{{v1::kClusterLabel, member().spec.cluster_name}}}};
+    if (!is_ours(child, meta().uid)) out["ownerReferences"] = owned_by_controller(member());
+    return out;
   }
 
   Result<Done> operator()(const AdmitPod& step) const {

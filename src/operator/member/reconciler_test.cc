@@ -181,6 +181,9 @@ TEST_F(ReconcilerTest, AVolumeThatLostItsLabelsIsNotTakenForLost) {
   server.put(kube::Pod::resource, child("db-a", true));
   run(60s);
   EXPECT_NE(ready(), v1::kDataLost);
+  const auto volume = server.find(kube::PersistentVolumeClaim::resource, {"prod", "data-db-a"});
+  EXPECT_EQ(volume->at("metadata").at("labels").at(v1::kClusterLabel), "db") << "K14";
+  EXPECT_EQ(volume->at("metadata").at("labels").at("app"), "etcd") << "other labels stay";
 }
 
 TEST_F(ReconcilerTest, AVolumeThatIsGoneIsLost) {

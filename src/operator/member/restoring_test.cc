@@ -238,11 +238,13 @@ Observation restoring() {
   seen.has_image = true;
   seen.cluster.emplace().metadata.uid = "c-1";
   seen.volume.emplace().metadata.name = "data-db-x1";
+  seen.volume->metadata.labels[v1::kClusterLabel] = seen.member.spec.cluster_name;
   seen.volume->metadata.owner_references = {owner("EtcdMember", "db-x1", "m-1")};
   kube::Pod& pod = seen.pod.emplace();
   pod.metadata.name = "db-x1";
   pod.metadata.uid = "p-1";
-  pod.metadata.labels[v1::kClusterUidLabel] = "c-1";
+  pod.metadata.labels = {{v1::kClusterLabel, seen.member.spec.cluster_name},
+                         {v1::kClusterUidLabel, "c-1"}};
   pod.metadata.owner_references = {owner("EtcdMember", "db-x1", "m-1")};
   pod.spec.init_containers = {{v1::kInstallToolsContainer, {}}, {v1::kRestoreContainer, {}}};
   pod.spec.containers = {{v1::kEtcdContainer,
