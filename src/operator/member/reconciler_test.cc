@@ -323,9 +323,11 @@ TEST_F(ReconcilerTest, K6_TheRowGoesOnAfterATakeOver) {
                      {"message", "Pod db-a failed: SysctlForbidden"},
                      {"lastTransitionTime", to_rfc3339(clock.wall_now() + -60s)}}};
   });
-  run(55s);
-  EXPECT_EQ(server.requests("create pods"), 0);
-  run(20s);
+  world.spawn([&] {
+    (void)world.sleep(55s);
+    EXPECT_EQ(server.requests("create pods"), 0);
+  });
+  run(80s);
   EXPECT_EQ(server.requests("create pods"), 1);
 }
 
