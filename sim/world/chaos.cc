@@ -904,12 +904,20 @@ void World::give_volume(const v1::EtcdMember& member) {
   });
 }
 
-/// A user who reads ForeignMember removes the members of etcd that have no EtcdMember, one a look.
+/// A user who reads ForeignMember removes the members of etcd that have no EtcdMember, one a look,
+/// and EtcdMembers without an owner that etcd does not list.
 void World::remove_foreign_member(const api::ObjectKey& key) {
   const auto cluster = read<v1::EtcdCluster>(key);
   const auto* told =
       cluster ? runtime::find_condition(cluster->status.conditions, v1::kDegraded) : nullptr;
   if (!told || told->reason != v1::kForeignMember || cluster->restoring()) return;
+  for (const api::ObjectKey& name : members_of(key))
+    if (told->message.find(name.name) != std::string::npos &&
+        !server_.look(v1::EtcdMember::resource, name)
+             ->at("metadata")
+             .as_object()
+             .contains("ownerReferences"))
+      return delete_object(v1::EtcdMember::resource, name);
   const auto id = etcd_of(key);
   for (const EtcdNet::Member& member : net_.membership(id)) {
     if (told->message.find(to_hex(member.id)) == std::string::npos) continue;
