@@ -817,6 +817,34 @@ TEST_F(ScenarioOfPeople, K17_AnEtcdMemberWithoutOwnerThatIsDeletedLeavesEtcdFirs
   EXPECT_EQ(std::ranges::count(members(), name, &EtcdNet::Member::name), 0);
 }
 
+/// Seed 1330: it lost its owner while it could not be given back, and etcd removed it meanwhile.
+TEST_F(ScenarioOfPeople, I17_AnEtcdMemberOfNobodyThatEtcdHasRemovedIsToldAndCanBeDeleted) {
+  settled_cluster(3);
+  const api::ObjectKey key{"prod", follower()};
+  bool denied = true;
+  instead = [&](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    const bool adopts = call.verb == kube::Verb::Patch && call.subresource.empty() &&
+                        call.resource == v1::EtcdMember::resource && call.name == key.name;
+    if (!adopts || !denied) return {};
+    return Result<Json>(Error{Code::Denied, "a policy"});
+  };
+  (void)world.server().change(v1::EtcdMember::resource, key, [](json::object& object) {
+    object["metadata"].as_object().erase("ownerReferences");
+  });
+  by_hand([&] {
+    for (const auto& m : members())
+      if (m.name == key.name) ASSERT_TRUE(at(leader().address)->remove(m.id));
+  });
+  world.run_for(10s);
+  denied = false;
+  EXPECT_TRUE(world.run_until([&] { return says(v1::kDegraded) == "True/ForeignMember"; }, 3min));
+  EXPECT_NE(message(v1::kDegraded).find(key.name), std::string::npos);
+  EXPECT_EQ(voters(), 3U) << "it is replaced";
+  EXPECT_TRUE(read<v1::EtcdMember>(key)) << "its data may be wanted";
+  world.delete_object(v1::EtcdMember::resource, key);
+  world.must_converge(3min);
+}
+
 /// The EtcdCluster wants another minor than the orphans: it is refused, and each condition says so.
 TEST_F(ScenarioOfOrphans, K17_ARefusedClusterWithOrphansSaysSoInEachCondition) {
   settled_cluster(3);

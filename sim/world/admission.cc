@@ -64,10 +64,16 @@ void World::admit(const api::Resource& r, json::object& object) const {
 
 /// Whether a new object of that kind is let in.
 Result<Done> World::let_in(const api::Resource& r, const Json& object) {
+  const std::string cluster = cluster_of(object.as_object());
+  if (time_.now() < quota_until_ || late_for_ == r.plural) {
+    // No kubelet has the Pod now, and the newest refusal is told until the next try (seed 1778).
+    if (r == kube::Pod::resource && !cluster.empty())
+      oracles_.unblocked({key_of(object).ns, cluster}, Nodes::kRefusal);
+  }
   if (time_.now() < quota_until_)
     return Error{Code::Denied, "exceeded quota: nothing, requested: 1, used: 0, limited: 0"};
   if (late_for_ != r.plural) return r == kube::Pod::resource ? within_pods(object) : Done{};
-  if (const std::string cluster = cluster_of(object.as_object()); !cluster.empty())
+  if (!cluster.empty())
     oracles_.blocked({key_of(object).ns, cluster}, kLatePolicy, [this, r, key = key_of(object)] {
       return late_for_ == r.plural && lacks(r, key);
     });

@@ -1022,7 +1022,13 @@ void Nodes::kill_container(const api::ObjectKey& pod, const char* reason) {
 }
 
 void Nodes::kill_etcd(const api::ObjectKey& pod) { kill_container(pod, "Error"); }
-void Nodes::kill_for_memory(const api::ObjectKey& pod) { kill_container(pod, "OOMKilled"); }
+void Nodes::kill_for_memory(const api::ObjectKey& pod) { kill_container(pod, kOutOfMemory); }
+
+bool Nodes::died_of_memory(const api::ObjectKey& pod) const {
+  const Run* const run = run_of(pod);
+  const Json* const end = run ? run->last_state.as_object().if_contains("terminated") : nullptr;
+  return end && end->at("reason") == kOutOfMemory;
+}
 
 void Nodes::evict(const api::ObjectKey& pod) {
   Run* const run = run_of(pod);

@@ -91,6 +91,8 @@ class Nodes {
   void kill_etcd(const api::ObjectKey& pod);
   /// The same, with the words of a kubelet whose container used too much memory.
   void kill_for_memory(const api::ObjectKey& pod);
+  /// Whether that was the last end of the container of the Pod that has this name now.
+  bool died_of_memory(const api::ObjectKey& pod) const;
   /// The Pod fails, and stays.
   void evict(const api::ObjectKey& pod);
   /// Until then, the kubelet of that node refuses every Pod that is bound to it: the Pod fails at
@@ -102,7 +104,8 @@ class Nodes {
   void empty_disks();
   static constexpr const char* kSidecar = "proxy";  ///< A container that admission adds.
   static constexpr Duration kKubeletLagMax = std::chrono::seconds(8);
-  static constexpr const char* kRefusal = "OutOfpods";  ///< status.reason of these Pods.
+  static constexpr const char* kRefusal = "OutOfpods";      ///< status.reason of these Pods.
+  static constexpr const char* kOutOfMemory = "OOMKilled";  ///< The reason of a container's end.
   /// No registry has etcd of that version.
   void lack_image(const std::string& version) { lacking_.insert(version); }
   /// A user deletes the claim and its Pod; or the data becomes unreadable and its process ends.

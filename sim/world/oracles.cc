@@ -86,14 +86,22 @@ struct Oracles::Facts {
       if (one.process && one.process->cluster.value != 0) all.insert(one.process->cluster);
     return all.size();
   }
+  /// A member that never started has no name yet, and its URL begins with it.
+  static bool is_of(const EtcdNet::Member& one, const Member& known) {
+    const std::string& name = known.object->metadata.name;
+    return one.name == name || one.peer_url.find("://" + name + ".") != std::string::npos;
+  }
   bool has_foreign() const {
-    return std::ranges::any_of(listed, [&](const EtcdNet::Member& one) {
-      // A member that never started has no name yet, and its URL begins with it.
-      return std::ranges::none_of(members, [&](const Member& known) {
-        const std::string& name = known.object->metadata.name;
-        return one.name == name || one.peer_url.find("://" + name + ".") != std::string::npos;
-      });
-    });
+    return std::ranges::any_of(listed,
+                               [&](const EtcdNet::Member& one) {
+                                 return std::ranges::none_of(
+                                     members, [&](const Member& m) { return is_of(one, m); });
+                               }) ||
+           std::ranges::any_of(members, [&](const Member& m) {
+             return !m.object->metadata.controller() &&
+                    std::ranges::none_of(listed,
+                                         [&](const EtcdNet::Member& one) { return is_of(one, m); });
+           });
   }
 };
 

@@ -156,7 +156,8 @@ class World {
   std::string missing() const;
   /// All of it as text, without names, times and versions.
   std::string state() const;
-  /// Converges within `limit` (I8), leaves nothing behind (I7), and then rests (I9).
+  /// Converges within `limit` (I8), leaves nothing behind (I7), and then rests (I9). After an act
+  /// of a user it does so again.
   void must_converge(Duration limit);
 
   ApiServer& server() { return server_; }
@@ -202,6 +203,8 @@ class World {
   std::string undecided() const;
   void trace_conditions();
   void admit(const api::Resource&, json::object& object) const;
+  bool converges(Instant from, Duration limit);
+  bool stays_at_rest();
   Result<Done> let_in(const api::Resource&, const Json& object);
   std::optional<Duration> webhook(const kube::Call&);
   bool lacks(const api::Resource&, const api::ObjectKey&) const;

@@ -189,11 +189,27 @@ bool holds_up_growth(const Census& census) {
              census.foreign_members, [](const Seat* s) { return s->listed->learner; });
 }
 
-void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
+/// Members of etcd without an EtcdMember of ours, and EtcdMembers that nobody owns and etcd does
+/// not list; empty: there are none.
+std::string about_foreign(const Observation& seen, const Census& census,
+                          const v1::EtcdClusterStatus& status) {
   std::vector<std::string> foreign;
   for (const Seat* one : census.foreign_members)
-    if (!recorded(out.status, *one) || one->listed->started)
+    if (!recorded(status, *one) || one->listed->started)
       foreign.push_back(shortened(one->name, kNameShown) + " (" + to_hex(one->listed->id) + ")");
+  std::string out;
+  if (!foreign.empty())
+    out = "etcd lists members without an EtcdMember: " + joined(foreign) +
+          "; remove them with etcdctl if they are not wanted" +
+          (holds_up_growth(census) ? "; the operator adds no member beside a learner" : "");
+  if (seen.strangers.empty()) return out;
+  return out + (out.empty() ? "" : "; ") +
+         "etcd does not list these EtcdMembers, which have lost their owner or label: " +
+         some_of(seen.strangers) + "; delete them if their data is not needed";
+}
+
+void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
+  const std::string foreign = about_foreign(seen, census, out.status);
   const bool asks = out.status.auth_enabled || seen.auth.enabled.value_or(false);
   const bool waits = wants_auth(seen.cluster) && is_complete(seen, census);
   if (seen.split)
@@ -205,11 +221,7 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
                 ": answers as a member of another etcd cluster; it counts as unreachable, "
                 "and the operator keeps clients away from it and its data as it is; "
                 "delete this EtcdMember to replace it");
-  else if (!foreign.empty())
-    out.set(v1::kDegraded, "True", v1::kForeignMember,
-            "etcd lists members without an EtcdMember: " + joined(foreign) +
-                "; remove them with etcdctl if they are not wanted" +
-                (holds_up_growth(census) ? "; the operator adds no member beside a learner" : ""));
+  else if (!foreign.empty()) out.set(v1::kDegraded, "True", v1::kForeignMember, foreign);
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
     out.set(v1::kDegraded, "True", v1::kCorrupt,
             with(ready_of(census) + "; see Alarmed", about_outage(seen)));

@@ -445,6 +445,8 @@ TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
       {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").object->member_id = "00000000000000ff"; },
        "create-member #1", "etcd has another member of that name"},
       {"a:V* b:V+ c:N", nothing, "create-member #1", "neither etcd nor the record knows it"},
+      {"a:V* b:V+ c:N!", nothing, "adopt-members c",
+       "seed 1330: etcd has removed it, and nobody else lets it go"},
       {"a:V* b:V+ c:N",
        [](auto& o) {
          o.cluster.status.pending_members = {{9, "c", url_of("c"), to_rfc3339(kNow)}};
@@ -488,6 +490,23 @@ TEST(ClusterPlan, K17_AHealthyVoterWithoutAnOwnerIsNoForeignMember) {
   seat(seen, "c").object->member_id = "00000000000000ff";
   EXPECT_EQ(condition(plan(seen), v1::kDegraded).reason, v1::kForeignMember)
       << "its EtcdMember is about another one";
+}
+
+/// Seed 1330: its Pod failed for ever, and all conditions said that all was well.
+TEST(ClusterPlan, I17_AnEtcdMemberWithoutAnOwnerThatEtcdDoesNotListIsTold) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+ d:N");
+  seat(seen, "d").object->astray = true;
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none") << "its data may be wanted";
+  EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kForeignMember);
+  EXPECT_EQ(condition(p, v1::kDegraded).message,
+            "etcd does not list these EtcdMembers, which have lost their owner or label: d; delete "
+            "them if their data is not needed");
+  seat(seen, "d").object->terminating = true;
+  p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "adopt-members d");
+  seat(seen, "d").object->astray = false;
+  EXPECT_EQ(to_string(plan(seen).step), "release-member d");
 }
 
 TEST(ClusterPlan, K17_PodsOfOthersThatTheBudgetCountsAreAddedToIt) {

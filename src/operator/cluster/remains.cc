@@ -17,16 +17,6 @@ namespace v1 = api::v1alpha2;
 
 constexpr std::size_t kNamesTold = 5;
 
-/// The first names.
-std::string some_of(const std::vector<std::string>& names) {
-  std::vector<std::string> told = names;
-  told.resize(std::min(names.size(), kNamesTold));
-  std::string out = joined(told);
-  if (names.size() > told.size())
-    out += " and " + std::to_string(names.size() - told.size()) + " more";
-  return out;
-}
-
 /// Why etcd's list contradicts this member; empty: it does not.
 std::string contradicts(const Seat& seat) {
   if (!seat.object) return "etcd lists " + seat.name + ", which has no EtcdMember";
@@ -41,6 +31,15 @@ std::string contradicts(const Seat& seat) {
 }
 
 }  // namespace
+
+std::string some_of(const std::vector<std::string>& names) {
+  std::vector<std::string> told = names;
+  told.resize(std::min(names.size(), kNamesTold));
+  std::string out = joined(told);
+  if (names.size() > told.size())
+    out += " and " + std::to_string(names.size() - told.size()) + " more";
+  return out;
+}
 
 std::set<std::string> uids_of_members(const Observation& seen) {
   std::set<std::string> out;
@@ -122,7 +121,10 @@ Observation without_strangers(Observation seen) {
     const bool is_recorded =
         seat.object->member_id.empty() &&
         std::ranges::find(pending, seat.name, &v1::PendingMember::name) != pending.end();
-    if (!is_listed && !is_recorded) seat.object.reset();
+    const bool is_gone = seat.object->terminating && !seat.listed;
+    if (is_listed || is_recorded || is_gone) continue;
+    if (!seat.listed) seen.strangers.push_back(seat.name);
+    seat.object.reset();
   }
   std::erase_if(seen.seats, [](const Seat& s) { return !s.object && !s.listed; });
   return seen;

@@ -43,7 +43,8 @@ std::string why_not_adopted(const Observation&);
 
 /// The observation without the EtcdMembers that have lost their owner or label and that etcd's
 /// linearizable list does not confirm: a member with that id has that name. One that is recorded
-/// and not in etcd yet is confirmed by the record.
+/// and not in etcd yet is confirmed by the record. One that is being deleted and not in etcd stays:
+/// nobody else lets it go. The names of the others that etcd does not list are in `strangers`.
 Observation without_strangers(Observation seen);
 /// Gives those that remain their owner and label again. While etcd gives no such list, only those
 /// that the status of the cluster has: without a label, nothing makes a lost Pod again, and etcd
@@ -69,6 +70,8 @@ bool keeps_from_founding(const Observation&, const api::v1alpha2::EtcdClusterSta
 /// in Git does not outlive the EtcdCluster that it was given for.
 std::string founding_consent(const api::v1alpha2::EtcdCluster&);
 
+/// The first five names, and how many more there are.
+std::string some_of(const std::vector<std::string>& names);
 /// The messages, with the remedies. `why`: why they are not adopted; may be empty.
 std::string about_volumes(const api::v1alpha2::EtcdCluster&, const std::vector<std::string>& names);
 std::string about_members(const std::vector<std::string>& names, const std::string& why);
