@@ -1520,6 +1520,43 @@ TEST_F(ReconcilerTest, K17_ARecordedEtcdMemberWithoutItsLabelIsFoundByTheRecord)
   }
 }
 
+/// Seed 595: the EtcdCluster was applied again. Its status does not name the EtcdMember.
+TEST_F(ReconcilerTest, K17_AnOrphanWithoutItsLabelIsFoundByWhatItOwns) {
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.status = {};
+  refill(stores.clusters, {stored_again(cluster)}, world.now());
+  const api::ObjectKey key{kKey.ns, "db-b"};
+  const auto disown = [&] {
+    api.change(v1::EtcdMember::resource, key, [&](json::object& object) {
+      json::object& metadata = object["metadata"].as_object();
+      metadata.erase("ownerReferences");
+      metadata["labels"].as_object().erase(v1::kClusterLabel);
+    });
+    if (const auto known = stores.members.get(key)) stores.members.saw_deleted(*known);
+  };
+  const auto is_labelled = [&] {
+    return member_now("db-b").at("metadata").at("labels").as_object().contains(v1::kClusterLabel);
+  };
+  const auto own = [&](api::ObjectMeta& child) {
+    child.labels[v1::kClusterLabel] = kKey.name;
+    child.owner_references = {{"v", v1::EtcdMember::resource.kind, "db-b", "m-b", true, true}};
+  };
+  disown();
+  edit_pod("db-b", [&](kube::Pod& pod) { own(pod.metadata); });
+  pass();
+  EXPECT_TRUE(is_labelled()) << "its Pod names it";
+  disown();
+  edit_pod("db-b", [](kube::Pod& pod) { pod.metadata.owner_references.clear(); });
+  kube::PersistentVolumeClaim volume;
+  volume.metadata.name = "data-db-b";
+  volume.metadata.ns = kKey.ns;
+  own(volume.metadata);
+  stores.volumes.saw(volume);
+  pass();
+  EXPECT_TRUE(is_labelled()) << "its volume names it";
+  EXPECT_EQ(api.requests("create etcdmembers"), 0);
+}
+
 TEST_F(ReconcilerTest, K17_ReadyPodsThatTheBudgetCountsInVainAreCounted) {
   const auto put = [&](const char* name, const char* role, bool ready) {
     kube::Pod pod;
