@@ -777,9 +777,13 @@ void World::take_back_version(const api::ObjectKey& key) {
 /// Pod was lost or refused.
 bool World::is_hopeless(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
-  const auto* told =
-      cluster ? runtime::find_condition(cluster->status.conditions, v1::kAvailable) : nullptr;
-  return told && told->reason == v1::kBootstrapFailed &&
+  if (!cluster) return false;
+  const auto& conditions = cluster->status.conditions;
+  const auto* told = runtime::find_condition(conditions, v1::kAvailable);
+  if (!told || told->reason != v1::kBootstrapFailed) return false;
+  // Users have no backup of a CA, which went with the EtcdCluster that was deleted before.
+  const auto* tls = runtime::find_condition(conditions, v1::kTlsReady);
+  return (tls && tls->reason == v1::kAuthorityLost) ||
          told->message.find("delete the EtcdCluster and create it again") != std::string::npos;
 }
 
@@ -828,6 +832,27 @@ void World::discard_members(const api::ObjectKey& key) {
   for (const api::ObjectKey& name : members_of(key))
     if (read<v1::EtcdMember>(name)->metadata.owner_references.empty())
       delete_object(v1::EtcdMember::resource, name);
+}
+
+/// A user who took the owner from a Pod or a volume, and reads that it is in the way, deletes it.
+void World::discard_leftovers(const api::ObjectKey& key) {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  const auto* told =
+      cluster ? runtime::find_condition(cluster->status.conditions, v1::kProgressing) : nullptr;
+  if (!told) return;
+  const auto discard = [&](const api::Resource& r, const api::ObjectMeta& of,
+                           const std::string& words) {
+    if (of.ns == key.ns && of.owner_references.empty() &&
+        told->message.find(words) != std::string::npos)
+      delete_object(r, of.key());
+  };
+  for (const auto& pod : server_.read_all<kube::Pod>())
+    if (told->reason == v1::kMembersFound &&
+        !server_.look(v1::EtcdMember::resource, pod->metadata.key()))
+      discard(kube::Pod::resource, pod->metadata, "Pod " + pod->metadata.name);
+  for (const auto& claim : server_.read_all<kube::PersistentVolumeClaim>())
+    discard(kube::PersistentVolumeClaim::resource, claim->metadata,
+            claim->metadata.name + " to be deleted; delete it yourself");
 }
 
 /// A user who reads MembersFound makes the EtcdCluster the owner of what has none, as the manual
@@ -958,6 +983,7 @@ void World::mend_by_hand() {
       for (const auto& key : clusters()) {
         give_up_volumes(key);
         discard_members(key);
+        discard_leftovers(key);
         if (!finds_members(key)) strange.erase(key);
         else if (time_.now() - strange.try_emplace(key, time_.now()).first->second >= 2min)
           give_owner(key);

@@ -221,6 +221,7 @@ class World {
   void edit_some_object();
   void give_up_volumes(const api::ObjectKey& cluster);
   void discard_members(const api::ObjectKey& cluster);
+  void discard_leftovers(const api::ObjectKey& cluster);
   bool finds_members(const api::ObjectKey& cluster) const;
   void give_owner(const api::ObjectKey& cluster);
   void remove_foreign_member(const api::ObjectKey& cluster);

@@ -93,8 +93,8 @@ struct Actor {
   Result<Done> all_dormant(const std::string& founder) const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
     const std::string ours = selector_of(meta.name);
-    auto members = with.api.list<v1::EtcdMember>(meta.ns, ours);
-    if (!members) return Error(members.error()).during("list the EtcdMembers of " + meta.name);
+    auto members = members_now();
+    if (!members) return members.error();
     for (v1::EtcdMember& member : *members) {
       if (member.metadata.name == founder || member.spec.dormant) continue;
       if (!is_ours(member.metadata, seen.cluster.metadata.uid)) continue;
@@ -135,20 +135,24 @@ struct Actor {
     if (stray.empty()) return Done{};
     return Error{Code::Conflict, about_volumes(seen.cluster, stray)};
   }
-  /// All EtcdMembers of the namespace: one that has lost our label still names its EtcdCluster. It
-  /// gets the label again, and then the next pass reports it, or adopts it, like the others.
+  /// The EtcdMembers that name the cluster in their spec: a user may have edited a label.
+  Result<std::vector<v1::EtcdMember>> members_now() const {
+    const std::string& name = seen.cluster.metadata.name;
+    auto all = with.api.list<v1::EtcdMember>(ns(), "");
+    if (!all) return Error(all.error()).during("list the EtcdMembers of " + name);
+    std::erase_if(*all, [&](const v1::EtcdMember& one) { return one.spec.cluster_name != name; });
+    return all;
+  }
+
   Result<Done> no_members(const std::string& ours, const std::set<std::string>& members) const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
     std::vector<std::string> stray;
-    auto objects = with.api.list<v1::EtcdMember>(meta.ns, "");
-    if (!objects) return Error(objects.error()).during("list the EtcdMembers of " + meta.name);
+    auto objects = members_now();
+    if (!objects) return objects.error();
     for (v1::EtcdMember& member : *objects) {
-      const bool labelled = cluster_of(member.metadata) == meta.key();
-      if (!labelled && member.spec.cluster_name != meta.name) continue;
-      if (labelled && is_ours(member.metadata, meta.uid)) continue;
+      if (is_ours(member.metadata, meta.uid)) continue;
       stray.push_back("EtcdMember " + member.metadata.name);
-      if (labelled) with.stores.members.wrote(std::move(member));
-      else if (auto done = label(member.metadata); !done) return done;
+      with.stores.members.wrote(std::move(member));
     }
     auto pods = with.api.list<kube::Pod>(meta.ns, ours);
     if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
@@ -172,7 +176,7 @@ struct Actor {
     if (!made) return Error(made.error()).during("create EtcdMember " + step.name);
     if (!is_ours(made->metadata, seen.cluster.metadata.uid))
       return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to another owner"};
-    // A user edited the label by which it is watched.
+    // A user edited its label.
     if (cluster_of(made->metadata) != seen.cluster.metadata.key())
       return adopt_member({step.name, made->metadata.uid});
     with.stores.members.wrote(std::move(*made));
@@ -224,11 +228,11 @@ struct Actor {
 
   Result<Done> operator()(const LabelMembers& step) const {
     for (const OfMember& one : step.members) {
-      auto member = with.api.get<v1::EtcdMember>({ns(), one.name});
-      if (!member) return Error(member.error()).during("label EtcdMember " + one.name);
-      if (member->metadata.uid != one.uid)
-        return Error{Code::Conflict, "another EtcdMember has the name " + one.name};
-      if (auto done = label(member->metadata); !done) return done;
+      auto written = with.api.merge_patch<v1::EtcdMember>(
+          {ns(), one.name},
+          {{"metadata", {{"uid", one.uid}, {"labels", labels_of_member(one.name)}}}});
+      if (!written) return Error(written.error()).during("label EtcdMember " + one.name);
+      with.stores.members.wrote(std::move(*written));
     }
     return Done{};
   }
@@ -282,18 +286,6 @@ struct Actor {
     if (!labelled) patch["metadata"].as_object()["labels"] = labels_of_member(member.name);
     auto written = with.api.merge_patch<v1::EtcdMember>({ns(), member.name}, std::move(patch));
     if (!written) return Error(written.error()).during("adopt EtcdMember " + member.name);
-    with.stores.members.wrote(std::move(*written));
-    return Done{};
-  }
-
-  /// Gives an EtcdMember, as it was read, the labels by which it is watched.
-  Result<Done> label(const api::ObjectMeta& member) const {
-    auto written = with.api.merge_patch<v1::EtcdMember>(
-        member.key(), {{"metadata",
-                        {{"uid", member.uid},
-                         {"resourceVersion", member.resource_version},
-                         {"labels", labels_of_member(member.name)}}}});
-    if (!written) return Error(written.error()).during("label EtcdMember " + member.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};
   }

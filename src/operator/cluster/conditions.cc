@@ -72,6 +72,7 @@ std::string trouble(const Observation& seen) {
 }
 
 std::string with(std::string text, const std::string& detail) {
+  if (text.empty()) return detail;
   return detail.empty() ? text : text + "; " + detail;
 }
 

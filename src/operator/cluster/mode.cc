@@ -20,10 +20,9 @@ bool all_dormant(const View& view) {
   return view.census.pause && !seats.empty() && std::ranges::all_of(seats, dormant);
 }
 
-// First of all, members get their owner and label back: no rule is about a member of nobody, and
-// nothing makes the Pod of a member that is not watched. Then certificates: a member whose name is
-// missing in one cannot join. Then the password that root logged in with: until it is recorded, a
-// user who edits the Secret locks the operator out.
+// First of all, members get their owner and label back: no rule is about a member of nobody. Then
+// certificates: a member whose name is missing in one cannot join. Then the password that root
+// logged in with: until it is recorded, a user who edits the Secret locks the operator out.
 constexpr Rule kUnclearRules[] = {adopt_astray, issue, record, wake};
 constexpr Rule kFoundingRules[] = {adopt_astray, issue, record, wake, found};
 // Only what a user asked for.

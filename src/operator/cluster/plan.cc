@@ -131,7 +131,7 @@ void note_intent(const Observation& seen, const CreateMember& step, EtcdClusterS
       template_of(*status.observed);
 }
 
-/// Without the label, no watch tells of a later change, and no command of the manual finds them.
+/// Without the label, no command of the manual finds them.
 Plan label_orphans(const Observation& seen, EtcdClusterStatus status) {
   report_remains(seen, seen.rejected.empty() ? "they have lost their label" : seen.rejected,
                  status);

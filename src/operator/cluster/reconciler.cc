@@ -40,7 +40,6 @@ namespace v1 = api::v1alpha2;
 /// Nodes.
 constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
 constexpr auto kAddAgain = 1s;
-constexpr int kLookedForMax = 8;         // EtcdMembers of foreign names, in one pass.
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is reported.
 
 /// Whether clients, and peers, use TLS.
@@ -108,13 +107,6 @@ Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
           .zone = label_of(pod.metadata, kZoneLabel),
           .snapshot_count = number_in(pod, kSnapshotCountFlag),
           .catch_up = std::max(number_in(pod, kCatchUpFlag), number_in(pod, kOldCatchUpFlag))};
-}
-
-/// Whether an object can have this name, which may be any text that a foreign etcd has for it.
-bool is_object_name(std::string_view name) {
-  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-.";
-  return !name.empty() && name.size() <= 253 && name.front() != '.' &&
-         name.find_first_not_of(kAllowed) == name.npos;
 }
 
 /// The member whose EtcdMember a step writes; null: none.
@@ -192,7 +184,6 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   with_.credentials.certificates.equip(cluster, endpoints);
   if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
   questions_.ask(seen, endpoints);
-  observe_unlabelled(seen);
   observe_stray_voters(seen);
   note_answers(seen);
   served_certificates_.look(seen, endpoints, with_.credentials.certificates);
@@ -238,45 +229,6 @@ void Reconciler::observe_member(const v1::EtcdMember& member, Observation& seen,
   seen.seats.push_back(std::move(seat));
 }
 
-/// EtcdMembers that the status of the cluster names. Before it has an etcd: also those that own
-/// Pods or volumes with its label.
-std::set<std::string> Reconciler::names_on_record(const v1::EtcdCluster& cluster) const {
-  std::set<std::string> names;
-  for (const auto& one : cluster.status.members) names.insert(one.name);
-  for (const auto& one : cluster.status.pending_members) names.insert(one.name);
-  if (!cluster.status.cluster_id.empty()) return names;
-  const auto add_owner = [&](const auto& child) {
-    const api::OwnerReference* owner = child->metadata.controller();
-    if (owner && owner->kind == v1::EtcdMember::resource.kind) names.insert(owner->name);
-  };
-  std::ranges::for_each(with_.stores.pods.in_group(cluster.metadata.key()), add_owner);
-  std::ranges::for_each(with_.stores.volumes.in_group(cluster.metadata.key()), add_owner);
-  return names;
-}
-
-/// EtcdMembers that have lost the label by which they are watched. Asked of the API server by name:
-/// nobody else knows of a first member, of the last one, or of one that was orphaned.
-void Reconciler::observe_recorded(Observation& seen, Endpoints& endpoints) const {
-  const v1::EtcdCluster& cluster = seen.cluster;
-  std::set<std::string> names = names_on_record(cluster);
-  for (const auto* seats : {&seen.seats, &seen.kept})
-    for (const Seat& seat : *seats) names.erase(seat.name);
-  int looks = 0;
-  for (const std::string& name : names) {
-    const api::ObjectKey key{cluster.metadata.ns, name};
-    if (!is_object_name(name) || ++looks > kLookedForMax) continue;
-    auto member = with_.stores.members.get(key);  // Its label may name another cluster.
-    if (!member) {
-      auto there = with_.api.get<v1::EtcdMember>(key);
-      if (!there) continue;
-      member = std::make_shared<const v1::EtcdMember>(std::move(*there));
-    }
-    if (is_ours(member->metadata, cluster.metadata.uid) || has_lost_owner(*member, cluster) ||
-        is_orphan(*member, cluster))
-      observe_member(*member, seen, endpoints);
-  }
-}
-
 void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const {
   const v1::EtcdCluster& cluster = seen.cluster;
   const api::ObjectKey key = cluster.metadata.key();
@@ -284,7 +236,6 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     seen.taken_names.push_back(member->metadata.name);
     observe_member(*member, seen, endpoints);
   }
-  observe_recorded(seen, endpoints);
   const std::set<std::string> ours = uids_of_members(seen);
   for (const auto& pod : with_.stores.pods.in_group(key)) {
     seen.taken_names.push_back(pod->metadata.name);
@@ -292,28 +243,6 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
       seen.stray_members.push_back("Pod " + pod->metadata.name);
   }
   if (has_orphans(seen)) note_tokens(seen);
-}
-
-/// An EtcdMember that has lost the label by which it is watched: etcd lists it. Asked of the API
-/// server by the name in etcd's list.
-void Reconciler::observe_unlabelled(Observation& seen) const {
-  const v1::EtcdCluster& cluster = seen.cluster;
-  if (cluster.status.cluster_id.empty()) return;
-  int looks = 0;
-  for (Seat& seat : seen.seats) {
-    if (seat.object || !seat.listed || !seat.listed->started || !is_object_name(seat.name))
-      continue;
-    if (++looks > kLookedForMax) return;
-    auto member = with_.api.get<v1::EtcdMember>({cluster.metadata.ns, seat.name});
-    if (!member) continue;
-    const bool ours = is_ours(member->metadata, cluster.metadata.uid);
-    if (!ours && !has_lost_owner(*member, cluster)) continue;
-    seat.object = object_of(*member, cluster);
-    // With both, only the watch is late.
-    seat.object->astray = !ours || cluster_of(member->metadata) != cluster.metadata.key();
-    if (const auto pod = with_.stores.pods.get({cluster.metadata.ns, seat.name}))
-      seat.pod = pod_of(*pod, cluster.metadata.uid);
-  }
 }
 
 void Reconciler::observe_stray_voters(Observation& seen) const {

@@ -61,9 +61,6 @@ class Reconciler final : public Pass<Kind> {
   void observe_members(Observation& seen, Endpoints& endpoints) const;
   void observe_member(const api::v1alpha2::EtcdMember&, Observation& seen,
                       Endpoints& endpoints) const;
-  std::set<std::string> names_on_record(const api::v1alpha2::EtcdCluster&) const;
-  void observe_recorded(Observation& seen, Endpoints& endpoints) const;
-  void observe_unlabelled(Observation&) const;
   void observe_stray_voters(Observation&) const;
   void note_tokens(Observation& seen) const;
   void observe_volumes(Observation& seen) const;

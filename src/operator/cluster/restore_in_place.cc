@@ -16,6 +16,7 @@
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/selectors.h"
+#include "operator/pods/member_name.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -236,10 +237,11 @@ class RestoreInPlace {
                 " to Commit or Rollback");
   }
 
-  /// No watch starts a pass when the volume is deleted.
+  /// No watch starts a pass when the volume is deleted. One that has lost its owner stays.
   Step wait_for_volume(const std::string& member) {
     out_.again = kVolumeAgain;
-    return wait("the volume of " + member + " to be deleted");
+    return wait("PersistentVolumeClaim " + volume_name(member) +
+                " to be deleted; delete it yourself if it has no owner");
   }
 
   /// The snapshot may be from a time without authentication. So it is enabled before clients

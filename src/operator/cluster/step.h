@@ -80,7 +80,7 @@ struct AdoptMembers : OfMembers {
   static constexpr StepTraits traits{"adopt-members", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return words_with(traits.word); }
 };
-/// Gives EtcdMembers without an owner the label by which they are watched, and users find them.
+/// Gives EtcdMembers without an owner the label by which users find them.
 struct LabelMembers : OfMembers {
   static constexpr StepTraits traits{"label-members", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return words_with(traits.word); }

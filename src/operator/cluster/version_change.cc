@@ -112,10 +112,10 @@ bool is_newer_minor(const Seat& seat, const std::string& version) {
 
 namespace {
 
-/// Beside orphans: a joiner that has not started has no data, so no version has written any. A
-/// member without an EtcdMember keeps the others from being adopted, and that is told.
+/// Beside members that the cluster did not make: a joiner that has not started has no data, so no
+/// version has written any. A member without an EtcdMember is told as such.
 bool has_no_data(const Seat& seat, const Observation& seen) {
-  if (!seat.object) return has_orphans(seen);
+  if (!seat.object) return has_found_members(seen);
   const bool started = seat.listed && seat.listed->started;
   return seat.object->orphan && seat.object->member_id.empty() && !started && !seat.object->seed;
 }

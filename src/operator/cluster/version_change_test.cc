@@ -100,6 +100,17 @@ TEST(VersionChange, K17_ATargetFromBeforeTheFirstLookAtMembersIsCompared) {
   EXPECT_EQ(why_not_version(seen), "") << "what the Go operator founds goes on";
 }
 
+/// Seed 3332: its EtcdMember had no owner and was deleted; a user then gave the others one.
+TEST(VersionChange, K17_AJoinerWithoutEtcdMemberIsNotComparedBesideMembersThatWereFound) {
+  Observation seen = of("3.5.35", "3.5.35", "3.5.35");
+  seen.cluster.status.cluster_id.clear();
+  seen.cluster.status.observed.reset();
+  Seat& joiner = seen.seats.emplace_back();
+  joiner.name = "gone";
+  joiner.listed = MemberListed{{9}, true, false};
+  EXPECT_EQ(why_not_version(seen), "");
+}
+
 TEST(VersionChange, TheNextMinorNeedsAQuorumThatAnswers) {
   Observation seen = of("3.5.35 3.5.35 3.5.35", "3.5.35", "3.6.16");
   seen.linearizable = false;

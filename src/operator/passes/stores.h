@@ -51,8 +51,12 @@ struct Stores {
   kube::Store<api::v1alpha2::EtcdCluster> clusters{
       [](const auto& c) { return std::optional(c.metadata.key()); }, texts,
       trimmed<api::v1alpha2::EtcdCluster>};
-  kube::Store<api::v1alpha2::EtcdMember> members{labelled<api::v1alpha2::EtcdMember>, texts,
-                                                 trimmed<api::v1alpha2::EtcdMember>};
+  /// By the cluster that their spec names: a user may edit the label.
+  kube::Store<api::v1alpha2::EtcdMember> members{
+      [](const auto& member) {
+        return std::optional(api::ObjectKey{member.metadata.ns, member.spec.cluster_name});
+      },
+      texts, trimmed<api::v1alpha2::EtcdMember>};
   /// By the cluster that they name, even if it does not exist.
   kube::Store<api::v1alpha2::EtcdDefrag> defrags{
       [](const auto& run) {
