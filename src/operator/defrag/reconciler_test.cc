@@ -111,6 +111,7 @@ class DefragReconciler : public ::testing::Test {
       member.metadata.ns = "prod";
       member.metadata.uid = name + "-uid";
       member.metadata.labels[v1::kClusterLabel] = "db";
+      member.spec.cluster_name = "db";
       member.metadata.owner_references.emplace_back().uid = "c-1";
       member.status.member_id = etcd::to_hex(id);
       member.status.is_voter = true;
