@@ -64,16 +64,19 @@ void World::admit(const api::Resource& r, json::object& object) const {
 
 /// Whether a new object of that kind is let in.
 Result<Done> World::let_in(const api::Resource& r, const Json& object) {
+  auto answer = judge_new(r, object);
   const std::string cluster = cluster_of(object.as_object());
-  if (time_.now() < quota_until_ || late_for_ == r.plural) {
-    // No kubelet has the Pod now, and the newest refusal is told until the next try (seed 1778).
-    if (r == kube::Pod::resource && !cluster.empty())
-      oracles_.unblocked({key_of(object).ns, cluster}, Nodes::kRefusal);
-  }
+  // No kubelet has the Pod now, and the newest refusal is told until the next try (seed 1778).
+  if (!answer && r == kube::Pod::resource && !cluster.empty())
+    oracles_.unblocked({key_of(object).ns, cluster}, Nodes::kRefusal);
+  return answer;
+}
+
+Result<Done> World::judge_new(const api::Resource& r, const Json& object) {
   if (time_.now() < quota_until_)
     return Error{Code::Denied, "exceeded quota: nothing, requested: 1, used: 0, limited: 0"};
   if (late_for_ != r.plural) return r == kube::Pod::resource ? within_pods(object) : Done{};
-  if (!cluster.empty())
+  if (const std::string cluster = cluster_of(object.as_object()); !cluster.empty())
     oracles_.blocked({key_of(object).ns, cluster}, kLatePolicy, [this, r, key = key_of(object)] {
       return late_for_ == r.plural && lacks(r, key);
     });
@@ -83,7 +86,7 @@ Result<Done> World::let_in(const api::Resource& r, const Json& object) {
 
 /// A quota that somebody set to what the clusters of a namespace need, and not one Pod more. A Pod
 /// counts until it is gone, or has ended. Source: pkg/quota/v1/evaluator/core/pods.go.
-Result<Done> World::within_pods(const Json& pod) {
+Result<Done> World::within_pods(const Json& pod) const {
   if (!faults_.has(Fault::ExactQuota)) return Done{};
   const std::string ns(pod.at("metadata").at("namespace").as_string());
   std::int32_t most = 0, used = 0;
@@ -92,9 +95,7 @@ Result<Done> World::within_pods(const Json& pod) {
   for (const auto& one : server_.read_all<kube::Pod>())
     used += one->metadata.ns == ns && one->metadata.labels.contains(v1::kClusterLabel) &&
             one->status.phase != "Failed" && one->status.phase != "Succeeded";
-  const std::string cluster = cluster_of(pod.as_object());
-  if (cluster.empty() || used < most) return Done{};
-  oracles_.unblocked({ns, cluster}, Nodes::kRefusal);  // No kubelet has the Pod now.
+  if (cluster_of(pod.as_object()).empty() || used < most) return Done{};
   const std::string limit = "pods=" + std::to_string(most);
   return Error{Code::Denied, "exceeded quota: etcds, requested: pods=1, used: pods=" +
                                  std::to_string(used) + ", limited: " + limit};

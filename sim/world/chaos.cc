@@ -17,6 +17,7 @@
 #include "sim/api/objects.h"
 #include "sim/etcd/image.h"
 #include "sim/world/etcdctl.h"
+#include "sim/world/parts.h"
 #include "sim/world/world.h"
 
 namespace etcdop::sim {
@@ -26,7 +27,6 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 constexpr int kSizes[] = {0, 1, 2, 3, 3, 3, 4, 5, 5, 7};
-/// The kubelet's word for a container that used too much memory.
 json::object owner_of(const api::Resource& r, const std::string& name, const std::string& uid) {
   return {{"apiVersion", api::api_version(r)},
           {"kind", r.kind},
@@ -865,10 +865,7 @@ void World::give_owner(const api::ObjectKey& key) {
                                  kube::PodDisruptionBudget::resource, v1::EtcdMember::resource})
     for (const auto& object : server_.look_all(r)) {
       const json::object& metadata = object->at("metadata").as_object();
-      const Json* const labels = metadata.if_contains("labels");
-      const Json* const label =
-          labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
-      if (!label || *label != key.name.c_str() || key_of(*object).ns != key.ns ||
+      if (cluster_of(object->as_object()) != key.name || key_of(*object).ns != key.ns ||
           metadata.contains("ownerReferences"))
         continue;
       trace_.add("user", "makes " + to_string(key) + " the owner of " + r.kind + " " +
@@ -939,10 +936,7 @@ void World::remove_foreign_member(const api::ObjectKey& key) {
   if (!told || told->reason != v1::kForeignMember || cluster->restoring()) return;
   for (const api::ObjectKey& name : members_of(key))
     if (told->message.find(name.name) != std::string::npos &&
-        !server_.look(v1::EtcdMember::resource, name)
-             ->at("metadata")
-             .as_object()
-             .contains("ownerReferences"))
+        read<v1::EtcdMember>(name)->metadata.owner_references.empty())
       return delete_object(v1::EtcdMember::resource, name);
   const auto id = etcd_of(key);
   for (const EtcdNet::Member& member : net_.membership(id)) {

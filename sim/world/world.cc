@@ -19,6 +19,7 @@
 #include "runtime/events.h"
 #include "sim/api/objects.h"
 #include "sim/linearizability.h"
+#include "sim/world/parts.h"
 #include "sys/x509.h"
 
 namespace etcdop::sim {
@@ -759,11 +760,9 @@ std::string World::missing() const {
   for (const api::ObjectKey& key : clusters()) names.insert(key.name);
   const auto fated = [&](const Json& object) {
     const auto& meta = object.at("metadata").as_object();
-    const Json* labels = meta.if_contains("labels");
-    const Json* name = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
     if (meta.at("namespace") == kOddNamespace) return true;
-    return name && checker_.fated(std::string(meta.at("namespace").as_string()),
-                                  std::string(name->as_string()));
+    const std::string name = cluster_of(object.as_object());
+    return !name.empty() && checker_.fated(std::string(meta.at("namespace").as_string()), name);
   };
   // A user took the owner from a volume, and its EtcdMember went: it is the user's now.
   const auto kept_by_user = [this](const api::Resource& r, const Json& object) {

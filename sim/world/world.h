@@ -206,6 +206,7 @@ class World {
   bool converges(Instant from, Duration limit);
   bool stays_at_rest();
   Result<Done> let_in(const api::Resource&, const Json& object);
+  Result<Done> judge_new(const api::Resource&, const Json& object);
   std::optional<Duration> webhook(const kube::Call&);
   bool lacks(const api::Resource&, const api::ObjectKey&) const;
   void odd_neighbours();
@@ -231,7 +232,7 @@ class World {
   void renew_pods(const api::ObjectKey& cluster);
   void give_children(const api::ObjectKey& cluster);
   void give_volume(const api::v1alpha2::EtcdMember&);
-  Result<Done> within_pods(const Json& pod);
+  Result<Done> within_pods(const Json& pod) const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
   std::string serial_of(const std::string& certificate) const;

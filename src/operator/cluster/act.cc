@@ -135,6 +135,7 @@ struct Actor {
     if (stray.empty()) return Done{};
     return Error{Code::Conflict, about_volumes(seen.cluster, stray)};
   }
+
   /// The EtcdMembers that name the cluster in their spec: a user may have edited a label.
   Result<std::vector<v1::EtcdMember>> members_now() const {
     const std::string& name = seen.cluster.metadata.name;

@@ -42,10 +42,11 @@ constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
 constexpr auto kAddAgain = 1s;
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is reported.
 
-/// Whether clients, and peers, use TLS.
-std::pair<bool, bool> encrypted_ports(const std::optional<v1::MemberTls>& tls) {
-  if (!tls) return {false, false};
-  return {tls->client_server_secret_ref.has_value(), tls->peer_secret_ref || tls->peer_auto_tls};
+/// Whether the member has TLS at other ports than one that the cluster would make now.
+bool has_other_tls(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
+  v1::EtcdMember made;
+  made.spec.tls = member_tls(cluster);
+  return client_tls(member) != client_tls(made) || peer_tls(member) != peer_tls(made);
 }
 
 Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
@@ -65,8 +66,7 @@ Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& clus
   out.version = member.status.version;
   out.spec_version = member.spec.version;
   out.made_as = template_of(member.spec);
-  out.other_tls = cluster.status.cluster_id.empty() &&
-                  encrypted_ports(member.spec.tls) != encrypted_ports(member_tls(cluster));
+  out.other_tls = cluster.status.cluster_id.empty() && has_other_tls(member, cluster);
   out.created = from_rfc3339(member.metadata.creation_timestamp).value_or(WallTime{});
   for (const api::Condition& c : member.status.conditions) {
     if (c.type != v1::kReady) continue;
