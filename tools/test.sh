@@ -1,7 +1,7 @@
 #!/bin/bash
-# test.sh [--fast | --all [--part K/N]]: the tests of the tree. Ends with a line for each stage and the line "N passed,
-# N failed" over all of them; fails if one failed. A stage that fails does not stop the others; what it said is in
-# out/test/STAGE.log, too.
+# test.sh [--fast | --all [--part K/N]]: the tests of the tree. Ends with a line for each stage, the lines that name failures,
+# and the line "N passed, N failed" over all of them; fails if one failed. A stage that fails does not stop the others; what
+# it said is in out/test/STAGE.log, too.
 #
 # Without a flag:
 # - all units, with sanitizers and with branches counted;
@@ -24,6 +24,7 @@ mkdir -p "$out"
 marks=$(mktemp -d) # Not in $out, which another run in this tree removes.
 trap 'rm -rf "$marks"' EXIT
 : >"$out/summary"
+: >"$out/failures"
 
 # stage NAME COMMAND...: runs the command. Its counts are the last line "N passed, N failed" that it printed. An end
 # without such a line, or an end in error without a failure counted, is one failure.
@@ -47,7 +48,11 @@ stage() {
     printf '%-14s %5d s %6d passed %4d failed\n' "$name" $((SECONDS - start)) "$p" "$f" | tee -a "$out/summary"
   } 9>"$out/lock"
   touch "$marks/$name.ended"
-  [ "$f" != 0 ] || remember "$name"
+  if [ "$f" = 0 ]; then remember "$name"; else failures "$name" >>"$out/failures"; fi
+}
+# failures STAGE: the first lines of its log that name a failure. They are told at the run's end, all that some readers see.
+failures() {
+  grep -E 'FAIL|ended with status' "$out/$1.log" | sort -u | head -n 8 | cut -c 1-400 | sed "s/^/$1: /" || true
 }
 # after STAGE: waits for the end of that stage, which another lane runs, or of this run.
 after() { until [ -e "$marks/$1.ended" ] || [ -e "$marks/killed" ] || [ ! -e "$marks" ]; do sleep 1; done; }
@@ -246,5 +251,5 @@ else
   PATH=$(built k8s):$PATH by_default
 fi
 echo
-cat "$out/summary"
+cat "$out/summary" "$out/failures"
 awk '{p += $4; f += $6} END {print p + 0 " passed, " f + 0 " failed"; exit f != 0 || p == 0}' "$out/summary"

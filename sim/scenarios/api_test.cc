@@ -8,6 +8,13 @@ using kube::Call;
 using kube::Verb;
 using Answer = std::optional<Result<Json>>;
 
+/// From `kubectl apply` to three members at rest, Events included. A change that needs more writes
+/// says why. On real nodes (test/e2e/golden_requests.txt) it depends on the machine's speed, too.
+TEST_F(Scenario, ThreeMembersTakeSoManyWrites) {
+  settled_cluster(3);
+  EXPECT_LE(world.writes(), 70U);
+}
+
 TEST_F(Scenario, S02_TheAnswerToTheMakingOfTheSeedIsLost) {
   (void)world.start_operator();
   lose_answer("create etcdmembers");
