@@ -256,6 +256,40 @@ TEST_F(ScenarioOfInPlace, CommittedFromTheBeginningItIsDoneInOneGo) {
   world.must_converge(2min);
 }
 
+/// Seed 6904: a user takes the owner from a member of before, as `--cascade=orphan` does.
+class ScenarioOfAnOwnerLost : public ScenarioOfInPlace {
+ protected:
+  void lost_during_the_review() {
+    stored();
+    restore(Decision::Restore);
+    until_phase(v1::kRestoreReview);
+    const api::ObjectKey one = world.members_of(kKey).front();
+    ASSERT_NE(one.name, founder());
+    (void)world.server().change(v1::EtcdMember::resource, one, [](json::object& member) {
+      member.at("metadata").as_object().erase("ownerReferences");
+    });
+    world.run_for(1min);
+  }
+};
+
+TEST_F(ScenarioOfAnOwnerLost, K17_TheMemberGoesWithTheOthers) {
+  lost_during_the_review();
+  decide(Decision::Commit);
+  until_phase(v1::kRestoreComplete);
+  rest();
+  is_committed();
+  world.must_converge(2min);
+}
+
+TEST_F(ScenarioOfAnOwnerLost, K17_TheMemberComesBackWithTheOthers) {
+  lost_during_the_review();
+  decide(Decision::Rollback);
+  until_phase(v1::kRestoreRolledBack);
+  rest();
+  is_as_before();
+  world.must_converge(2min);
+}
+
 TEST_F(ScenarioOfInPlace, ItIsLookedAtAndTakenBack) {
   stored();
   restore(Decision::Restore);

@@ -84,14 +84,19 @@ Result<Done> World::judge_new(const api::Resource& r, const Json& object) {
                                  "\" denied the request: no new " + r.plural};
 }
 
-/// A quota that somebody set to what the clusters of a namespace need, and not one Pod more. A Pod
-/// counts until it is gone, or has ended. Source: pkg/quota/v1/evaluator/core/pods.go.
+/// A quota that somebody set to what the clusters of a namespace need, and not one Pod more: those
+/// that they ask for, and all voters while there are more. A Pod counts until it is gone, or ended.
+/// Source: pkg/quota/v1/evaluator/core/pods.go.
 Result<Done> World::within_pods(const Json& pod) const {
   if (!faults_.has(Fault::ExactQuota)) return Done{};
   const std::string ns(pod.at("metadata").at("namespace").as_string());
   std::int32_t most = 0, used = 0;
-  for (const auto& cluster : server_.read_all<v1::EtcdCluster>())
-    if (cluster->metadata.ns == ns) most += cluster->spec.replicas;
+  for (const auto& cluster : server_.read_all<v1::EtcdCluster>()) {
+    if (cluster->metadata.ns != ns) continue;
+    const auto etcds = net_.membership(etcd_of(cluster->metadata.key()));
+    const auto voters = std::ranges::count(etcds, false, &EtcdNet::Member::learner);
+    most += std::max(cluster->spec.replicas, static_cast<std::int32_t>(voters));
+  }
   for (const auto& one : server_.read_all<kube::Pod>())
     used += one->metadata.ns == ns && one->metadata.labels.contains(v1::kClusterLabel) &&
             one->status.phase != "Failed" && one->status.phase != "Succeeded";

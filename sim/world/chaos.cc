@@ -26,6 +26,15 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 namespace {
+
+/// "db-0 runs 3.7.3, and …": 3.7.3; empty: the message names no version that runs.
+std::string version_in(const std::string& message) {
+  constexpr std::string_view kRuns = " runs ";
+  const auto at = message.find(kRuns);
+  if (at == std::string::npos) return "";
+  const auto from = at + kRuns.size();
+  return message.substr(from, message.find_first_not_of("0123456789.", from) - from);
+}
 constexpr int kSizes[] = {0, 1, 2, 3, 3, 3, 4, 5, 5, 7};
 json::object owner_of(const api::Resource& r, const std::string& name, const std::string& uid) {
   return {{"apiVersion", api::api_version(r)},
@@ -745,19 +754,20 @@ void World::take_back_version(const api::ObjectKey& key) {
   if (!cluster) return;
   const auto& observed = cluster->status.observed;
   std::string version = observed ? observed->version : "3.6.16";
-  const auto* progressing = runtime::find_condition(cluster->status.conditions, v1::kProgressing);
-  const bool refused = progressing && progressing->reason == v1::kUnsupportedVersion;
+  const auto progress = told(key, v1::kProgressing);
+  const bool refused = progress.reason == v1::kUnsupportedVersion;
   const auto older = [](const std::string& a, const std::string& b) {
     const auto one = etcd::parse_version(a), other = etcd::parse_version(b);
     return one && other && *one < *other;
   };
-  if (refused && !observed) {  // The condition names the newest of the members without an owner.
-    std::string newest;
-    for (const api::ObjectKey& name : members_of(key))
-      if (const auto member = read<v1::EtcdMember>(name);
-          member && (newest.empty() || older(newest, member->spec.version)))
-        newest = member->spec.version;
-    if (!newest.empty()) version = newest;
+  if (refused && !observed) {  // The condition names what the members without an owner run.
+    std::string runs = version_in(progress.message);
+    if (runs.empty())
+      for (const api::ObjectKey& name : members_of(key))
+        if (const auto member = read<v1::EtcdMember>(name);
+            member && (runs.empty() || older(runs, member->spec.version)))
+          runs = member->spec.version;
+    if (!runs.empty()) version = runs;
   }
   if (refused && cluster->spec.version == version)  // Members have a newer minor than that version.
     for (const auto& process : net_.processes())
@@ -773,61 +783,52 @@ void World::take_back_version(const api::ObjectKey& key) {
   if (cluster->spec.version != version) set_version(key, version);
 }
 
+api::Condition World::told(const api::ObjectKey& key, const char* type) const {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  const auto* about = cluster ? runtime::find_condition(cluster->status.conditions, type) : nullptr;
+  return about ? *about : api::Condition{};
+}
+
 /// Whether its condition says that only another EtcdCluster helps: a first member in memory whose
 /// Pod was lost or refused.
 bool World::is_hopeless(const api::ObjectKey& key) const {
-  const auto cluster = read<v1::EtcdCluster>(key);
-  if (!cluster) return false;
-  const auto& conditions = cluster->status.conditions;
-  const auto* told = runtime::find_condition(conditions, v1::kAvailable);
-  if (!told || told->reason != v1::kBootstrapFailed) return false;
+  const auto about = told(key, v1::kAvailable);
+  if (about.reason != v1::kBootstrapFailed) return false;
   // Users have no backup of a CA, which went with the EtcdCluster that was deleted before.
-  const auto* tls = runtime::find_condition(conditions, v1::kTlsReady);
-  return (tls && tls->reason == v1::kAuthorityLost) ||
-         told->message.find("delete the EtcdCluster and create it again") != std::string::npos;
+  return told(key, v1::kTlsReady).reason == v1::kAuthorityLost ||
+         about.message.find("delete the EtcdCluster and create it again") != std::string::npos;
 }
 
 bool World::fails_to_restore(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster || cluster->metadata.terminating()) return false;
   if (cluster->restoring()) return false;  // It can be rolled back.
-  const auto is = [&](const char* type, const char* reason) {
-    const auto* told = runtime::find_condition(cluster->status.conditions, type);
-    return told && told->reason == reason;
-  };
-  if (is(v1::kProgressing, v1::kRestoreFailed)) return true;
+  if (told(key, v1::kProgressing).reason == v1::kRestoreFailed) return true;
   // The snapshot was replaced by one with another root password, which no user here knows.
   return cluster->spec.bootstrap && cluster->status.cluster_id.empty() &&
-         is(v1::kAvailable, v1::kAuthCredentialsRejected);
+         told(key, v1::kAvailable).reason == v1::kAuthCredentialsRejected;
 }
 
 /// A user who reads VolumesFound and does not want these volumes deletes them.
 void World::give_up_volumes(const api::ObjectKey& key) {
-  const auto cluster = read<v1::EtcdCluster>(key);
-  const auto* told =
-      cluster ? runtime::find_condition(cluster->status.conditions, v1::kProgressing) : nullptr;
-  if (!told || told->reason != v1::kVolumesFound) return;
+  const auto about = told(key, v1::kProgressing);
+  if (about.reason != v1::kVolumesFound) return;
   for (const auto& claim : server_.read_all<kube::PersistentVolumeClaim>())
     if (claim->metadata.ns == key.ns &&
-        told->message.find(claim->metadata.name) != std::string::npos)
+        about.message.find(claim->metadata.name) != std::string::npos)
       delete_object(kube::PersistentVolumeClaim::resource, claim->metadata.key());
 }
 
 bool World::finds_members(const api::ObjectKey& key) const {
-  const auto cluster = read<v1::EtcdCluster>(key);
-  const auto* told =
-      cluster ? runtime::find_condition(cluster->status.conditions, v1::kProgressing) : nullptr;
-  return told && told->reason == v1::kMembersFound;
+  return told(key, v1::kProgressing).reason == v1::kMembersFound;
 }
 
 /// A user who reads that the members without an owner have lost their data, or have another TLS
 /// than the EtcdCluster that was created since, does not need them.
 void World::discard_members(const api::ObjectKey& key) {
-  const auto cluster = read<v1::EtcdCluster>(key);
-  const auto* told =
-      cluster ? runtime::find_condition(cluster->status.conditions, v1::kProgressing) : nullptr;
-  if (!told || (told->message.find("the data of all of them is lost") == std::string::npos &&
-                told->message.find("has TLS at other ports than spec.tls") == std::string::npos))
+  const std::string message = told(key, v1::kProgressing).message;
+  if (message.find("the data of all of them is lost") == std::string::npos &&
+      message.find("has TLS at other ports than spec.tls") == std::string::npos)
     return;
   for (const api::ObjectKey& name : members_of(key))
     if (read<v1::EtcdMember>(name)->metadata.owner_references.empty())
@@ -836,18 +837,15 @@ void World::discard_members(const api::ObjectKey& key) {
 
 /// A user who took the owner from a Pod or a volume, and reads that it is in the way, deletes it.
 void World::discard_leftovers(const api::ObjectKey& key) {
-  const auto cluster = read<v1::EtcdCluster>(key);
-  const auto* told =
-      cluster ? runtime::find_condition(cluster->status.conditions, v1::kProgressing) : nullptr;
-  if (!told) return;
+  const auto about = told(key, v1::kProgressing);
   const auto discard = [&](const api::Resource& r, const api::ObjectMeta& of,
                            const std::string& words) {
     if (of.ns == key.ns && of.owner_references.empty() &&
-        told->message.find(words) != std::string::npos)
+        about.message.find(words) != std::string::npos)
       delete_object(r, of.key());
   };
   for (const auto& pod : server_.read_all<kube::Pod>())
-    if (told->reason == v1::kMembersFound &&
+    if (about.reason == v1::kMembersFound &&
         !server_.look(v1::EtcdMember::resource, pod->metadata.key()))
       discard(kube::Pod::resource, pod->metadata, "Pod " + pod->metadata.name);
   for (const auto& claim : server_.read_all<kube::PersistentVolumeClaim>())
@@ -900,13 +898,12 @@ void World::give_children(const api::ObjectKey& key) {
 /// says.
 void World::renew_pods(const api::ObjectKey& key) {
   const auto cluster = read<v1::EtcdCluster>(key);
-  const auto* told =
-      cluster ? runtime::find_condition(cluster->status.conditions, v1::kTlsReady) : nullptr;
-  if (!told || told->reason != v1::kAuthorityChanged ||
+  const auto about = told(key, v1::kTlsReady);
+  if (!cluster || about.reason != v1::kAuthorityChanged ||
       cluster->status.ready_members < cluster->spec.replicas)
     return;
   for (const api::ObjectKey& name : members_of(key)) {
-    if (told->message.find(name.name) == std::string::npos || !may_end(name)) continue;
+    if (about.message.find(name.name) == std::string::npos || !may_end(name)) continue;
     return delete_object(kube::Pod::resource, name);
   }
 }
@@ -931,16 +928,15 @@ void World::give_volume(const v1::EtcdMember& member) {
 /// and EtcdMembers without an owner that etcd does not list.
 void World::remove_foreign_member(const api::ObjectKey& key) {
   const auto cluster = read<v1::EtcdCluster>(key);
-  const auto* told =
-      cluster ? runtime::find_condition(cluster->status.conditions, v1::kDegraded) : nullptr;
-  if (!told || told->reason != v1::kForeignMember || cluster->restoring()) return;
+  const auto about = told(key, v1::kDegraded);
+  if (!cluster || about.reason != v1::kForeignMember || cluster->restoring()) return;
   for (const api::ObjectKey& name : members_of(key))
-    if (told->message.find(name.name) != std::string::npos &&
+    if (about.message.find(name.name) != std::string::npos &&
         read<v1::EtcdMember>(name)->metadata.owner_references.empty())
       return delete_object(v1::EtcdMember::resource, name);
   const auto id = etcd_of(key);
   for (const EtcdNet::Member& member : net_.membership(id)) {
-    if (told->message.find(to_hex(member.id)) == std::string::npos) continue;
+    if (about.message.find(to_hex(member.id)) == std::string::npos) continue;
     for (const auto& process : net_.processes()) {
       if (process.cluster != id || !process.serves || process.member == member.id) continue;
       trace_.add("user", "etcdctl member remove " + to_hex(member.id));

@@ -142,9 +142,12 @@ void Oracles::pod_changed(const ApiServer::Object& before, const ApiServer::Obje
                                 std::to_string(times.size()) + " times in five minutes");
 }
 
-/// Whether a kubelet refused the member's Pod, which no other one has taken since.
+/// Whether a kubelet refused the member's Pod, which no other one has taken since. A volume without
+/// an owner keeps the next Pod from being made: that is the cause then.
 bool Oracles::is_refused_again(const api::ObjectKey& member) const {
   if (!is_wanted(member)) return false;
+  const auto volume = server_.read<kube::PersistentVolumeClaim>({member.ns, "data-" + member.name});
+  if (volume && volume->metadata.owner_references.empty()) return false;
   const auto pod = server_.look(kube::Pod::resource, member);
   const json::object* const status = pod ? pod->at("status").if_object() : nullptr;
   const Json* const phase = status ? status->if_contains("phase") : nullptr;

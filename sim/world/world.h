@@ -223,6 +223,8 @@ class World {
   void give_up_volumes(const api::ObjectKey& cluster);
   void discard_members(const api::ObjectKey& cluster);
   void discard_leftovers(const api::ObjectKey& cluster);
+  /// That condition of an EtcdCluster; empty: there is none.
+  api::Condition told(const api::ObjectKey& cluster, const char* type) const;
   bool finds_members(const api::ObjectKey& cluster) const;
   void give_owner(const api::ObjectKey& cluster);
   void remove_foreign_member(const api::ObjectKey& cluster);

@@ -44,9 +44,10 @@ class Granted {
     return kube::get<T>(api_, key);
   }
   template <class T>
-  Result<std::vector<T>> list(const std::string& ns, const std::string& label_selector) const {
+  Result<std::vector<T>> list(const std::string& ns, const std::string& label_selector,
+                              const Wanted& wanted = {}) const {
     needs<T, Verb::List>();
-    return kube::list<T>(api_, ns, label_selector);
+    return kube::list<T>(api_, ns, label_selector, wanted);
   }
   /// As Api::watch, for one namespace.
   template <class T>

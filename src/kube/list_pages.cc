@@ -17,11 +17,6 @@ struct Page {
   std::string version, next;
 };
 
-std::string text_at(const json::object& from, const char* field) {
-  const Json* const value = from.if_contains(field);
-  return value && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
 /// Corrupt if it is not a list.
 Result<Page> to_page(const Json& answer) {
   const json::object* const list = answer.if_object();
@@ -31,11 +26,16 @@ Result<Page> to_page(const Json& answer) {
       items && (items->is_null() || (items->is_array() && items->get_array().empty()));
   if (!metadata || !metadata->is_object() || !is_list)
     return Error{Code::Corrupt, "the answer to a list is no list"};
-  const json::object& about = metadata->get_object();
-  return Page{text_at(about, "resourceVersion"), text_at(about, "continue")};
+  return Page{text_at(answer, "/metadata/resourceVersion"), text_at(answer, "/metadata/continue")};
 }
 
 }  // namespace
+
+std::string text_at(const Json& object, std::string_view pointer) {
+  boost::system::error_code none;
+  const Json* const value = object.find_pointer(pointer, none);
+  return value && value->is_string() ? std::string(value->get_string()) : std::string();
+}
 
 Result<std::string> list_pages(Api& api, Call list, const std::function<void()>& begin,
                                const std::function<void(const Json&)>& item) {

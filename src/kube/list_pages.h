@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "kube/api.h"
 
@@ -15,5 +16,8 @@ namespace etcdop::kube {
 /// twice; Corrupt: not a list.
 Result<std::string> list_pages(Api& api, Call list, const std::function<void()>& begin,
                                const std::function<void(const Json&)>& item);
+
+/// The text at a JSON pointer of an object that is not decoded: "/spec/clusterName"; "": none.
+std::string text_at(const Json& object, std::string_view pointer);
 
 }  // namespace etcdop::kube

@@ -143,5 +143,19 @@ TEST(ListPages, TypedListsReadEveryObject) {
   EXPECT_EQ(unreadable.error().message, "Pod.metadata.name: expected a string, got int64");
 }
 
+/// A neighbour's large or odd objects cost neither memory nor the list.
+TEST(ListPages, N4_OnlyWantedObjectsAreDecoded) {
+  ScriptedApi api;
+  api.answers = {json::parse(R"({"metadata":{"resourceVersion":"1"},"items":[
+                      {"metadata":{"name":"a"},"spec":{"nodeName":"n1"}},
+                      {"metadata":{"name":7},"spec":{"nodeName":"n2"}},
+                      {"metadata":{"name":"c"},"spec":{"nodeName":["n1"]}}, 7]})")};
+  auto pods = list<Pod>(api, "", "",
+                        [](const Json& pod) { return text_at(pod, "/spec/nodeName") == "n1"; });
+  ASSERT_TRUE(pods);
+  ASSERT_EQ(pods->size(), 1U);
+  EXPECT_EQ(pods->front().metadata.name, "a");
+}
+
 }  // namespace
 }  // namespace etcdop::kube

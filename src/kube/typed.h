@@ -1,6 +1,7 @@
 // Typed requests over kube::Api. T has `static constexpr Resource resource` and a description
 // (api/describe.h).
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,10 +28,15 @@ Result<T> get(Api& api, const ObjectKey& key) {
   return decoded<T>(api.call({Verb::Get, T::resource, key.ns, key.name, {}, {}, {}, {}}));
 }
 
-/// Every object of a namespace ("": of all) that matches the selector ("": all objects), page by
-/// page. Corrupt if one of them cannot be decoded; a Reflector skips such objects.
+/// Whether an object of a list is wanted; called as each is read.
+using Wanted = std::function<bool(const Json&)>;
+
+/// Every object of a namespace ("": of all) that matches the selector ("": all objects) and is
+/// wanted, page by page. Corrupt if one of these cannot be decoded; a Reflector skips such objects.
+/// An object that is not wanted takes no memory, and need not be readable.
 template <class T>
-Result<std::vector<T>> list(Api& api, const std::string& ns, const std::string& label_selector) {
+Result<std::vector<T>> list(Api& api, const std::string& ns, const std::string& label_selector,
+                            const Wanted& wanted = {}) {
   Call call{Verb::List, T::resource, ns, {}, {}, {}, {}, {}};
   if (!label_selector.empty()) call.query["labelSelector"] = label_selector;
   std::vector<T> out;
@@ -38,6 +44,7 @@ Result<std::vector<T>> list(Api& api, const std::string& ns, const std::string& 
   auto version = list_pages(
       api, std::move(call), [&] { out.clear(); },
       [&](const Json& item) {
+        if (wanted && !wanted(item)) return;
         out.emplace_back();
         if (auto ok = api::decode(item, out.back(), T::resource.kind); !ok)
           read = Error{Code::Corrupt, ok.error().message};

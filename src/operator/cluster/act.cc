@@ -139,10 +139,10 @@ struct Actor {
   /// The EtcdMembers that name the cluster in their spec: a user may have edited a label.
   Result<std::vector<v1::EtcdMember>> members_now() const {
     const std::string& name = seen.cluster.metadata.name;
-    auto all = with.api.list<v1::EtcdMember>(ns(), "");
-    if (!all) return Error(all.error()).during("list the EtcdMembers of " + name);
-    std::erase_if(*all, [&](const v1::EtcdMember& one) { return one.spec.cluster_name != name; });
-    return all;
+    auto members = with.api.list<v1::EtcdMember>(
+        ns(), "", [&](const Json& one) { return kube::text_at(one, "/spec/clusterName") == name; });
+    if (!members) return Error(members.error()).during("list the EtcdMembers of " + name);
+    return members;
   }
 
   Result<Done> no_members(const std::string& ours, const std::set<std::string>& members) const {

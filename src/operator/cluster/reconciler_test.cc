@@ -1448,6 +1448,24 @@ TEST_F(ReconcilerTest, K17_AnEtcdMemberWithoutItsOwnerIsAdoptedInARunningCluster
   EXPECT_EQ(api.requests("create etcdmembers"), 0) << "nor replaced";
 }
 
+/// Seed 6904: a restore waited for the volume of a member that it no longer saw as the cluster's.
+TEST_F(ReconcilerTest, K17_AMemberFromBeforeARestoreIsStillSeenWithoutItsOwner) {
+  api.serve({.resource = kube::SecretObject::resource});
+  const api::ObjectKey key{kKey.ns, "db-b"};
+  api.change(v1::EtcdMember::resource, key,
+             [](json::object& object) { object["metadata"].as_object().erase("ownerReferences"); });
+  stores.members.saw(*api.find<v1::EtcdMember>(key));
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.status.cluster_id.clear();
+  cluster.status.cluster_token = "the-restore";
+  cluster.status.restore.emplace().stage = v1::RestoreStage::Committing;
+  EXPECT_FALSE(has_lost_owner(*stores.members.get(key), cluster)) << "it is not recorded";
+  cluster.status.restore->members = {{"db-b", stores.members.get(key)->metadata.uid}};
+  EXPECT_TRUE(has_lost_owner(*stores.members.get(key), cluster));
+  cluster.status.restore->stage = v1::RestoreStage::Committed;
+  EXPECT_FALSE(has_lost_owner(*stores.members.get(key), cluster)) << "the restore is over";
+}
+
 TEST_F(ReconcilerTest, K17_TlsOfMembersThatTheClusterDidNotMakeIsComparedWithItsOwn) {
   v1::EtcdCluster again_applied = *stores.clusters.get(kKey);
   again_applied.status = {};

@@ -52,15 +52,21 @@ std::string why_not_beside(const Runs& member, int young) {
          minor + "." + std::to_string(first) + " on";
 }
 
+/// Why no member of the target version can join beside the oldest one; empty: it can.
+std::string why_not_joins(const Runs& oldest, Version target) {
+  if (target.minor > oldest.version.minor + 1)
+    return runs(oldest) + ": go to " + minor_of(oldest.version.minor + 1) + " first";
+  if (target.minor < oldest.version.minor)
+    return runs(oldest) + ", and etcd takes no member of an older minor";
+  return "";
+}
+
 /// Why known members forbid the target; empty: they allow it.
 std::string why_not(const Observation& seen, const std::vector<Runs>& members, Version target) {
   const auto version = [](const Runs& m) { return m.version; };
   const Runs& oldest = *std::ranges::min_element(members, {}, version);
   const Runs& newest = *std::ranges::max_element(members, {}, version);
-  if (target.minor > oldest.version.minor + 1)
-    return runs(oldest) + ": go to " + minor_of(oldest.version.minor + 1) + " first";
-  if (target.minor < oldest.version.minor)
-    return runs(oldest) + ", and etcd takes no member of an older minor";
+  if (std::string why = why_not_joins(oldest, target); !why.empty()) return why;
   const int young = std::max(target.minor, newest.version.minor);
   for (const Runs& member : members)
     if (std::string why = why_not_beside(member, young); !why.empty()) return why;
@@ -142,9 +148,9 @@ std::string why_none_can_join(const Observation& seen) {
   const auto& observed = seen.cluster.status.observed;
   const auto target = observed ? etcd::parse_version(observed->version) : std::nullopt;
   const auto oldest = oldest_voter(seen);
-  if (!target || !oldest || !seen.linearizable || target->minor >= oldest->version.minor) return "";
-  return "etcd " + observed->version + ": " + runs(*oldest) +
-         ", and etcd takes no member of an older minor";
+  if (!target || !oldest || !seen.linearizable) return "";
+  const std::string why = why_not_joins(*oldest, *target);
+  return why.empty() ? "" : "etcd " + observed->version + ": " + why;
 }
 
 std::string why_not_version(const Observation& seen) {

@@ -20,7 +20,8 @@ std::string why_not_version(const Observation& seen);
 bool is_target_of_members(const Observation& seen);
 
 /// Why no member of the target version could join, for users; empty: it could, as far as is known.
-/// The target was accepted while a voter of its minor existed; that voter has left since.
+/// The target was accepted while a voter of its minor existed, which has left since; or before the
+/// first member started, whose Pod was still created for the version before (K4).
 std::string why_none_can_join(const Observation& seen);
 
 /// Whether it runs a newer minor than that version's.

@@ -89,8 +89,9 @@ TEST(VersionChange, S51_Table) {
 
 /// Seed 1108: the target was accepted while the orphans still seemed to belong to another.
 TEST(VersionChange, K17_ATargetFromBeforeTheFirstLookAtMembersIsCompared) {
-  Observation seen = of("3.5.35 3.5.35", "3.7.3", "3.7.3");
+  Observation seen = of("3.5.35 3.5.35", "3.6.16", "3.6.16");
   EXPECT_EQ(why_not_version(seen), "") << "it was compared when it was accepted";
+  seen = of("3.5.35 3.5.35", "3.7.3", "3.7.3");
   seen.cluster.status.cluster_id.clear();
   EXPECT_EQ(why_not_version(seen), "spec.version 3.7.3: a runs 3.5.35: go to 3.6 first");
   seen.cluster.status.pending_members = {{1, "a", "", ""}};
@@ -98,6 +99,17 @@ TEST(VersionChange, K17_ATargetFromBeforeTheFirstLookAtMembersIsCompared) {
   seen = of("3.4.34", "3.4.34", "3.4.34");
   seen.cluster.status.cluster_id.clear();
   EXPECT_EQ(why_not_version(seen), "") << "what the Go operator founds goes on";
+}
+
+/// Seed 6944: the version was edited while the request that creates the first member's Pod was on
+/// its way. The Pod came all the same, with the version of before.
+TEST(VersionChange, K4_NoMemberJoinsAFirstMemberThatStartedTwoMinorsBelowTheTarget) {
+  for (const char* target : {"3.5.35", "3.6.16"})
+    EXPECT_EQ(why_not_version(of("3.5.35", target, target)), "") << target;
+  Observation seen = of("3.5.35", "3.7.3", "3.7.3");
+  EXPECT_EQ(why_not_version(seen), "spec.version: etcd 3.7.3: a runs 3.5.35: go to 3.6 first");
+  seen.cluster.spec.version = "3.6.16";
+  EXPECT_EQ(why_not_version(seen), "") << "the way out that it names";
 }
 
 /// Seed 3332: its EtcdMember had no owner and was deleted; a user then gave the others one.

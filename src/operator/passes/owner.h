@@ -16,16 +16,18 @@ inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) 
 }
 
 /// Whether a member of a cluster that founds or runs has lost its owner, by a user's edit. The
-/// token in its spec has the UID of its EtcdCluster, so it is no other's. Its owner is given back
-/// (K17).
+/// token in its spec has the UID of its EtcdCluster, so it is no other's; a restore in place has
+/// recorded its UID. Its owner is given back (K17), after the restore.
 inline bool has_lost_owner(const api::v1alpha2::EtcdMember& member,
                            const api::v1alpha2::EtcdCluster& cluster) {
   const api::v1alpha2::EtcdClusterStatus& status = cluster.status;
-  return !member.metadata.controller() && !cluster.metadata.terminating() &&
+  const bool current = !(status.cluster_id.empty() && status.pending_members.empty()) &&
+                       !status.cluster_token.empty() &&
+                       member.spec.cluster_token == status.cluster_token;
+  const bool kept = cluster.restoring() && cluster.restoring()->keeps(member.metadata.uid);
+  return (current || kept) && !member.metadata.controller() && !cluster.metadata.terminating() &&
          member.metadata.ns == cluster.metadata.ns &&
-         member.spec.cluster_name == cluster.metadata.name &&
-         !(status.cluster_id.empty() && status.pending_members.empty()) &&
-         !status.cluster_token.empty() && member.spec.cluster_token == status.cluster_token;
+         member.spec.cluster_name == cluster.metadata.name;
 }
 
 }  // namespace etcdop

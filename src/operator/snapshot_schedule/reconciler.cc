@@ -275,7 +275,9 @@ Result<bool> Reconciler::is_expendable(const Observation& seen, const CreateDele
   if (!current || !*current) return current;
   const api::ObjectMeta& of = seen.schedule.metadata;
   // By name, like the caches: a label may be missing.
-  auto all = with_.api.list<v1::EtcdSnapshot>(of.ns, "");
+  auto all = with_.api.list<v1::EtcdSnapshot>(of.ns, "", [&](const Json& one) {
+    return planned_of(of.name, kube::text_at(one, "/metadata/name")).has_value();
+  });
   if (!all) return Error(all.error()).during("list the EtcdSnapshots of " + to_string(of.key()));
   std::ranges::sort(*all, {}, [](const auto& one) { return one.metadata.name; });
   Observation fresh = seen;
