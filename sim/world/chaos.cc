@@ -762,10 +762,11 @@ void World::take_back_version(const api::ObjectKey& key) {
   };
   if (refused && !observed) {  // The condition names what the members without an owner run.
     std::string runs = version_in(progress.message);
+    const bool stays = progress.message.find("needs all members healthy") != std::string::npos;
     if (runs.empty())
       for (const api::ObjectKey& name : members_of(key))
         if (const auto member = read<v1::EtcdMember>(name);
-            member && (runs.empty() || older(runs, member->spec.version)))
+            member && (runs.empty() || older(runs, member->spec.version) != stays))
           runs = member->spec.version;
     if (!runs.empty()) version = runs;
   }
@@ -777,7 +778,8 @@ void World::take_back_version(const api::ObjectKey& key) {
     const auto member = read<v1::EtcdMember>(name);
     const auto* ready =
         member ? runtime::find_condition(member->status.conditions, v1::kReady) : nullptr;
-    if (ready && ready->message.find("a newer minor version has") != std::string::npos)
+    if (ready && ready->message.find("a newer minor version has") != std::string::npos &&
+        members_of(key).size() == 1)  // Else its data is another etcd's.
       version = kNewest;
   }
   if (cluster->spec.version != version) set_version(key, version);

@@ -315,7 +315,9 @@ Oracles::Verdict Oracles::of_cluster(ConditionType type, const api::Condition& c
       // Where the Service cannot be written, etcd serves, and the words name the Service.
       if (says_true && is.led_to.empty() && !names_service(cluster))
         return {"the client Service leads to no member", kAvailableFor};
-      if (says_true && std::ranges::any_of(is.led_to, [&](auto id) { return id != is.id; }))
+      // Under an older CRD its EtcdMember does not say so; Degraded does.
+      if (says_true && std::ranges::any_of(is.led_to, [&](auto id) { return id != is.id; }) &&
+          clock_.now() >= pruned_until_)
         return {"the client Service leads to another etcd", kPolled};
       if (c.reason == v1::kQuorumLost && is.serves()) return {"a read succeeds", kPolled};
       if (c.reason == v1::kDataLost && is.has_data()) return {"a member has its data", kWatched};

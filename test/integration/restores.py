@@ -28,6 +28,7 @@ from world import Failed, until  # noqa: E402
 
 MANAGER, PROGRAMS = sys.argv[1], dict(word.split("=", 1) for word in sys.argv[2:])
 PASSWORD, BUMP, KEYS = "root's of then", 1000000000, 300
+LIMIT = 120  # Seconds for an etcd to start, on a machine that compiles beside it.
 FOLDER = tempfile.mkdtemp(prefix="restores-")
 
 
@@ -52,7 +53,7 @@ class Member:
                  f"--advertise-client-urls={self.client}", f"--listen-peer-urls={self.peer}",
                  f"--initial-advertise-peer-urls={self.peer}", f"--initial-cluster=db-0={self.peer}",
                  "--initial-cluster-token=token", "--initial-cluster-state=new"], stdout=log, stderr=log)
-        until(30, f"{self.data}: etcd answers", lambda: self.ctl("endpoint", "health", check=False).returncode == 0)
+        until(LIMIT, f"{self.data}: etcd answers", lambda: self.ctl("endpoint", "health", check=False).returncode == 0)
         return self
 
     def __exit__(self, *_):
@@ -107,7 +108,7 @@ def store_one(store, version, auth, keys_folder=""):
     """Takes a snapshot of a member of that version, encrypted if a folder with keys is given; returns what the member had."""
     data = f"{FOLDER}/{version}-{auth}{'-sealed' * bool(keys_folder)}"
     with Member(version, data) as member:
-        until(30, "it knows its cluster's version", lambda: json.loads(subprocess.run(
+        until(LIMIT, "it knows its cluster's version", lambda: json.loads(subprocess.run(
             ["curl", "-s", f"{member.client}/version"], check=True, capture_output=True, text=True).stdout)["etcdcluster"]
             == "%d.%d.0" % minor(version))
         member.fill()
@@ -280,7 +281,7 @@ def by_hand(store, stored, version):
         process = subprocess.Popen(["bash", "-c", f"PATH={PROGRAMS[version]}:$PATH\n{serve}"], cwd=folder, stdout=log, stderr=log,
                                    start_new_session=True)
     try:
-        until(30, "etcd answers", lambda: member.ctl("endpoint", "health", check=False).returncode == 0)
+        until(LIMIT, "etcd answers", lambda: member.ctl("endpoint", "health", check=False).returncode == 0)
         same("the keys", member.keys(), stored["keys"])
         same("the revision", member.status()["header"]["revision"], stored["status"]["header"]["revision"] + BUMP)
     finally:

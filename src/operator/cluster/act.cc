@@ -208,6 +208,15 @@ struct Actor {
     return Done{};
   }
 
+  Result<Done> operator()(const KeepVersion& step) const {
+    auto written = with.api.merge_patch<v1::EtcdMember>(
+        {ns(), step.name},
+        {{"metadata", {{"uid", step.uid}}}, {"spec", {{"version", step.version}}}});
+    if (!written) return Error(written.error()).during("keep the version of " + step.name);
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+
   /// The Services first: while one selects by the UID of the earlier EtcdCluster, the Pods keep
   /// that label. The EtcdMembers last: then nothing is left to adopt.
   Result<Done> operator()(const AdoptMembers& step) const {

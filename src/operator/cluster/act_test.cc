@@ -436,6 +436,9 @@ TEST_F(ActTest, K4_AFirstMemberIsCorrectedOnlyWhileItsEtcdDoesNotRun) {
   EXPECT_FALSE(spec().contains("nodeSelector")) << "what the spec no longer has goes";
   EXPECT_EQ(spec().at("initialCluster"), "db-a=http://a") << "what makes it the founder stays";
   EXPECT_EQ(spec().at("bootstrap"), true);
+  EXPECT_TRUE(done(KeepVersion{"db-a", "m-0", "3.5.35"}).failed_with(Code::Conflict));
+  EXPECT_TRUE(done(KeepVersion{"db-a", uid, "3.5.35"}));
+  EXPECT_EQ(spec().at("version"), "3.5.35");
 }
 
 class AdoptTest : public ActTest {

@@ -126,6 +126,13 @@ std::vector<std::string> elsewhere(const Observation& seen) {
   return out;
 }
 
+/// Whether the member controller knows of them, and takes their Pods out of the Services. An older
+/// CRD drops the field.
+bool is_kept_apart(const Observation& seen) {
+  return std::ranges::all_of(
+      seen.seats, [](const Seat& s) { return !s.elsewhere || (s.object && s.object->elsewhere); });
+}
+
 /// Whether no member with data is left.
 bool all_is_lost(const Observation& seen) {
   return std::ranges::all_of(seen.seats, [](const Seat& s) { return s.object && lost(s); });
@@ -219,9 +226,11 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
   else if (const auto odd = elsewhere(seen); !odd.empty())
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
             joined(odd) +
-                ": answers as a member of another etcd cluster; it counts as unreachable, "
-                "and the operator keeps clients away from it and its data as it is; "
-                "delete this EtcdMember to replace it");
+                ": answers as a member of another etcd cluster; it counts as unreachable, and " +
+                (is_kept_apart(seen)
+                     ? "the operator keeps clients away from it and its data as it is"
+                     : "clients may reach it until status.elsewhere of its EtcdMember is true") +
+                "; delete this EtcdMember to replace it");
   else if (!foreign.empty()) out.set(v1::kDegraded, "True", v1::kForeignMember, foreign);
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
     out.set(v1::kDegraded, "True", v1::kCorrupt,
@@ -284,6 +293,15 @@ void report_alarms(const Observation& seen, Conditions& out) {
     out.set(v1::kAlarmed, "False", v1::kDisarmed, "no alarm is raised");
 }
 
+/// Whether a member answers that it has no leader, or had time to start and does not answer: a
+/// joiner waits for its peers.
+bool has_no_leader(const Observation& seen) {
+  constexpr std::int64_t kStarts = 120;  // Seconds.
+  const auto waits = [](const Seat& s) { return s.answer || (s.pod && s.silent_s >= kStarts); };
+  const auto leads = [](const Seat& s) { return s.answer && s.answer->leader.value != 0; };
+  return std::ranges::any_of(seen.seats, waits) && std::ranges::none_of(seen.seats, leads);
+}
+
 /// Why a first member that was deleted, or lost its data, is not replaced, and the remedy; empty:
 /// it need not be, or will be at once. No second one may found the cluster.
 std::string about_founder(const Observation& seen) {
@@ -292,6 +310,9 @@ std::string about_founder(const Observation& seen) {
   const bool founds = seen.seats.size() == 1 && first.object && first.object->seed;
   if (!founds && all_is_lost(seen))  // A user made the EtcdCluster their owner.
     return "no member with data is left; delete the EtcdCluster and create it again";
+  if (!founds && has_no_leader(seen))
+    return "too few of etcd's members answer; if the others are gone for good, delete the "
+           "EtcdCluster and create it again from a snapshot";
   if (!founds || first.object->unborn) return "";
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";
   if (lost(first))

@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "etcd/version_facts.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
@@ -332,6 +333,18 @@ Verdict wake(const View& view) {
   }
   if (refused) return *refused;
   return Skip{};
+}
+
+/// The first member serves in the Pod that founded, and its spec names another minor (K4). The
+/// member controller waits for this before it replaces that Pod.
+Verdict keep_version(const View& view) {
+  if (!is_founding(view.seen)) return Skip{};
+  const Seat& first = view.seen.seats.front();
+  if (!first.object || !first.answer) return Skip{};
+  const auto runs = etcd::parse_version(first.answer->version);
+  const auto named = etcd::parse_version(first.object->spec_version);
+  if (!runs || !named || named->minor == runs->minor) return Skip{};
+  return KeepVersion{first.name, first.object->uid, first.answer->version};
 }
 
 /// Without a cluster id: creates exactly one seed, whose name is recorded first. While its etcd

@@ -26,5 +26,6 @@ Verdict shrink(const View&);
 Verdict pause(const View&);
 Verdict wake(const View&);
 Verdict found(const View&);
+Verdict keep_version(const View&);
 
 }  // namespace etcdop::cluster

@@ -26,7 +26,8 @@ bool all_dormant(const View& view) {
 constexpr Rule kUnclearRules[] = {adopt_astray, issue, record, wake};
 constexpr Rule kFoundingRules[] = {adopt_astray, issue, record, wake, found};
 // Only what a user asked for.
-constexpr Rule kAskedRules[] = {adopt_astray, issue, record, wake, release, remove_leaving};
+constexpr Rule kAskedRules[] = {adopt_astray, issue,   record,        keep_version,
+                                wake,         release, remove_leaving};
 // No member is added or promoted: its data would come from a leader whose data may be damaged. The
 // convicted member goes first. Once it is removed, it is replaced, although the alarm stays until a
 // user disarms it.
@@ -35,9 +36,11 @@ constexpr Rule kConvictedRules[] = {
     remove_foreign_member, remove_leaving, replace};
 // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
 constexpr Rule kNormalRules[] = {
-    adopt_astray,   issue,   record, wake, release, drop_joiner, remove_foreign_member,
-    remove_leaving, replace, create, add,  publish, promote,     shrink,
-    pause,          secure,  renew,
+    adopt_astray,   issue,   record,      keep_version,
+    wake,           release, drop_joiner, remove_foreign_member,
+    remove_leaving, replace, create,      add,
+    publish,        promote, shrink,      pause,
+    secure,         renew,
 };
 
 }  // namespace

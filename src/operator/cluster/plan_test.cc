@@ -420,6 +420,27 @@ TEST(ClusterPlan, TheFoundersPodIsMadeAnewBeforeAnybodyJoinsOrIsTold) {
   EXPECT_EQ(step_of(seen), "create-member #1");
 }
 
+/// Seed 10018: the version was lowered while the first member's Pod was on its way. Its next Pod
+/// would never have started.
+TEST(ClusterPlan, K4_AFirstMemberKeepsTheMinorVersionThatItHasStartedWith) {
+  Observation seen = observe(3, "a:V*");
+  Seat& first = seen.seats[0];
+  first.name = member_name("db", "u-1", 9);
+  first.pod->founds = true;
+  first.answer->version = "3.6.16";
+  for (const char* same : {"3.6.16", "3.6.4"}) {
+    first.object->spec_version = same;
+    EXPECT_EQ(step_of(seen), "none") << same;
+  }
+  for (const char* other : {"3.5.35", "3.7.3"}) {
+    first.object->spec_version = seen.cluster.spec.version = other;
+    seen.cluster.status.observed->version = other;
+    EXPECT_EQ(step_of(seen), "keep-version " + first.name + " 3.6.16") << other;
+  }
+  first.pod->founds = false;
+  EXPECT_EQ(step_of(seen), "create-member #1") << "a member that rolls to 3.7.3 has both";
+}
+
 TEST(ClusterPlan, WhatIsTheMatterWithAMemberIsTold) {
   Observation seen = observe(3, "a:V* b:V+ c:V-");
   seat(seen, "c").object->trouble = "no node can run the Pod";
@@ -665,6 +686,25 @@ TEST(ClusterPlan, K4_AFirstMemberThatCannotBeReplacedIsToldWithTheRemedy) {
   EXPECT_EQ(message([](auto& o) { o.lost = true; }),
             "waiting for the first member; the etcd of a may have run, so no other member founds "
             "the cluster; delete the EtcdCluster and create it again");
+}
+
+/// Seed 10607: a user made a new EtcdCluster the owner of the one member that was left of three.
+TEST(ClusterPlan, K17_MembersWithoutAQuorumThatAUserGaveToTheClusterAreTold) {
+  Observation seen = with_idle_founder();
+  seen.seats[0].object->seed = false;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "waiting for the first member");
+  seen.seats[0].answer = Seat::Answer{"3.6.16", {}};
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message,
+            "waiting for the first member; too few of etcd's members answer; if the others are "
+            "gone for good, delete the EtcdCluster and create it again from a snapshot");
+  seen.seats[0].answer->leader = etcd::MemberId{7};
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "waiting for the first member");
+  seen.seats[0].answer.reset();
+  seen.seats[0].silent_s = 119;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "waiting for the first member");
+  seen.seats[0].silent_s = 120;
+  EXPECT_NE(condition(plan(seen), v1::kProgressing).message.find("too few"), std::string::npos)
+      << "a joiner whose peers are gone never serves";
 }
 
 TEST(ClusterPlan, ADeadlineThatNobodyCanReadIsNone) {
@@ -1612,10 +1652,15 @@ TEST(ClusterPlan, K5_AMemberOfAnotherClusterFreezesNothing) {
   EXPECT_EQ(condition(p, v1::kAvailable).status, "True");
   EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kSplitBrain);
   EXPECT_NE(told(p, v1::kDegraded).find("delete this EtcdMember to replace it"), std::string::npos);
+  const auto is_fenced = [&] {
+    return told(plan(seen), v1::kDegraded).find("keeps clients away") != std::string::npos;
+  };
+  EXPECT_FALSE(is_fenced()) << "I17, seed 11250: its controller does not know yet";
   ASSERT_EQ(p.facts.size(), 1U);
   EXPECT_TRUE(p.facts[0].elsewhere) << "its controller takes it out of the Services";
   seat(seen, "c").object->elsewhere = true;
   EXPECT_TRUE(plan(seen).facts.empty());
+  EXPECT_TRUE(is_fenced());
   seat(seen, "c").elsewhere = false;
   EXPECT_FALSE(plan(seen).facts.at(0).elsewhere) << "it is back";
 

@@ -58,6 +58,21 @@ struct CorrectFounder : OfMember {
   static constexpr StepTraits traits{"correct-founder", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "correct-founder " + name; }
 };
+/// Gives the first member the version that it has started with. An edit reached its spec while its
+/// Pod was on its way, and etcd of another minor would not start on its data.
+struct KeepVersion {
+  static constexpr StepTraits traits{"keep-version", Asks::ApiServer, Effect::AtOnce};
+  std::string name, uid, version;
+  std::string words() const { return "keep-version " + name + " " + version; }
+  std::string concerns() const { return name; }
+  bool operator==(const KeepVersion&) const = default;
+
+  template <class S = KeepVersion>
+  static auto describe() {
+    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid),
+                      api::sparse("version", &S::version));
+  }
+};
 struct OfMembers {
   std::vector<OfMember> members;
   std::string concerns() const { return ""; }
@@ -196,8 +211,8 @@ struct ChangePassword : WithoutFields {
 
 /// At most one is carried out per pass; the next pass observes its effect.
 using Step =
-    OneStepOf<CreateMember, CorrectFounder, AdoptMembers, LabelMembers, AddLearner, Publish,
-              Promote, MoveLeader, DeleteMember, RemoveFromEtcd, PauseMember, WakeMember,
+    OneStepOf<CreateMember, CorrectFounder, KeepVersion, AdoptMembers, LabelMembers, AddLearner,
+              Publish, Promote, MoveLeader, DeleteMember, RemoveFromEtcd, PauseMember, WakeMember,
               ReleaseMember, IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
 
 }  // namespace etcdop::cluster

@@ -298,6 +298,17 @@ std::string not_implemented(const v1::EtcdMember& member) {
   return asks && in_memory(member) ? "restore with storage.medium Memory" : "";
 }
 
+void report_orphan(const Observation& seen, v1::EtcdMemberStatus& status) {
+  const auto* told = runtime::find_condition(status.conditions, v1::kReady);
+  const bool serves = seen.pod && pod_ready(*seen.pod) && !seen.pod->metadata.terminating();
+  if (serves || !told || told->status != "True") return;
+  runtime::set_condition(status.conditions,
+                         {v1::kReady, "False", v1::kPodNotReady,
+                          "the Pod does not serve, and without an EtcdCluster as the owner of this "
+                          "EtcdMember the operator creates no other one"},
+                         seen.member.metadata.generation, seen.now);
+}
+
 void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   if (is_young(seen)) return;
   const v1::EtcdMember& member = seen.member;

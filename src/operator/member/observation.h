@@ -32,6 +32,9 @@ struct Observation {
   /// A voter whose Pod finds no node, or exceeds a quota, while etcd has no quorum; empty: none.
   /// Read for a joiner.
   std::string makes_room_for;
+  /// It has no owner, or is about to lose it, and other EtcdMembers of its etcd are not deleted: as
+  /// orphans they run on until an EtcdCluster adopts them. Read while it has no EtcdCluster.
+  bool beside_orphans = false;
   /// Seconds since this process last changed the message of Ready; absent: it has not.
   std::optional<std::int64_t> words_s;
   bool has_image = false;         ///< The operator knows its own image, which restores a snapshot.
@@ -48,7 +51,8 @@ struct Observation {
         api::optional("volume", &S::volume), api::sparse("selectedByOther", &S::selected_by_other),
         api::sparse("allHaveUID", &S::all_have_uid), api::sparse("rejected", &S::rejected),
         api::sparse("failed", &S::failed), api::sparse("outdated", &S::outdated),
-        api::sparse("makesRoomFor", &S::makes_room_for), api::optional("words", &S::words_s),
+        api::sparse("makesRoomFor", &S::makes_room_for),
+        api::sparse("besideOrphans", &S::beside_orphans), api::optional("words", &S::words_s),
         api::sparse("hasImage", &S::has_image),
         api::sparse("credentialsFault", &S::credentials_fault), api::sparse("tls", &S::tls));
   }

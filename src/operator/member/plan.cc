@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "base/quantity.h"
+#include "etcd/version_facts.h"
 #include "operator/member/conditions.h"
 #include "operator/member/objects.h"
 #include "operator/member/restoring.h"
@@ -36,13 +37,24 @@ bool list_is_stale(const Observation& seen) {
          list != seen.member.spec.initial_cluster;
 }
 
+/// Whether a new Pod of a first member has the minor version that wrote its data. If its spec was
+/// edited since this Pod was created, the cluster controller first writes back the version that
+/// runs (keep_version).
+bool keeps_minor(const Observation& seen) {
+  const v1::EtcdMember& member = seen.member;
+  if (made_from(*seen.pod) >= member.metadata.generation) return true;
+  const auto runs = etcd::parse_version(member.status.version);
+  const auto named = etcd::parse_version(member.spec.version);
+  return runs && named && runs->minor == named->minor;
+}
+
 /// Until another member votes, the Pod that founded the cluster is recreated as one that joins: on
 /// a volume that is emptied under it, it would found a second cluster with the same ids. No client
 /// relies on the cluster yet, and the other members wait for this. A cluster that another operator
 /// created has other member names.
 bool has_founded(const Observation& seen) {
   const v1::EtcdCluster& cluster = *seen.cluster;
-  return founds_a_cluster(*seen.pod) && !cluster.status.cluster_id.empty() &&
+  return founds_a_cluster(*seen.pod) && !cluster.status.cluster_id.empty() && keeps_minor(seen) &&
          seen.member.metadata.name ==
              member_name(cluster.metadata.name, cluster.metadata.uid, cluster.status.last_sequence);
 }
@@ -151,10 +163,11 @@ Step next(const Observation& seen) {
   // First of all, also for a member that goes: else its Pod stays without it.
   if (seen.pod && (pod_has_lost_owner(seen) || pod_lacks_our_label(seen)))
     return AdoptPod{seen.pod->metadata.uid};
-  if (!seen.cluster)  // Deleted or being deleted, and so is its data: etcd need not be asked.
-    return member.metadata.terminating() && has_our_finalizer(member.metadata)
-               ? Step(ReleaseFinalizer{})
-               : Step(NoStep{});
+  // Deleted or being deleted, and so is its data: etcd need not be asked. Orphans keep theirs.
+  if (!seen.cluster) {
+    const bool goes = member.metadata.terminating() && has_our_finalizer(member.metadata);
+    return goes && !seen.beside_orphans ? Step(ReleaseFinalizer{}) : Step(NoStep{});
+  }
   if (!has_our_finalizer(member.metadata))
     return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
   if (goes_unborn(seen)) return ReleaseUnborn{};
@@ -229,6 +242,7 @@ Plan plan(const Observation& seen) {
   Plan out;
   out.status = seen.member.status;
   if (seen.cluster) report(seen, out.status);
+  else if (!seen.member.metadata.controller()) report_orphan(seen, out.status);
   out.step = next(seen);
   if (!acts(out.step)) out.step = label_with_uid(seen);
   if (!acts(out.step)) out.step = label_volume(seen);

@@ -403,6 +403,23 @@ TEST(MemberPlan, Table) {
       {[](auto& o) { o.member.spec.dormant = true; }, "none", "it is about to be woken"},
       {[](auto& o) { founded(o, 1); }, "delete-pod: the cluster has been founded",
        "on an empty volume it would found it again"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.member.metadata.generation = 2;
+       },
+       "none", "K4: the spec was edited meanwhile, and the version that runs is not known yet"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.member.metadata.generation = 2;
+         o.member.status.version = "3.5.35";
+       },
+       "none", "K4: it runs another minor: the cluster writes that version back"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.member.metadata.generation = 2;
+         o.member.status.version = "3.6.4";
+       },
+       "delete-pod: the cluster has been founded", "K4: the same minor goes on with its data"},
       {[](auto& o) { founded(o, 2); }, "none", "others were recorded since"},
       {[](auto& o) {
          founded(o, 1);
@@ -602,6 +619,12 @@ TEST(MemberPlan, Table) {
          o.member.metadata.deletion_timestamp = "t";
        },
        "release-finalizer", "the cluster is gone: etcd need not be asked"},
+      {[](auto& o) {
+         o.cluster.reset();
+         o.member.metadata.deletion_timestamp = "t";
+         o.beside_orphans = true;
+       },
+       "none", "K17: its etcd runs on, and it may have a vote there"},
   };
   for (const Row& row : rows) {
     Observation seen = whole();
@@ -1367,6 +1390,25 @@ TEST(MemberObjects, ResourcesAndVolumeFollowTheSpec) {
   m.spec.storage.storage_class_name = "";
   EXPECT_EQ(volume(m).at("spec").at("storageClassName"), "")
       << "empty means: no dynamic provisioning";
+}
+
+/// Seed 11915: its Pod was evicted, and nothing is said of an EtcdMember without an owner.
+TEST(MemberPlan, I17_AnOrphanWhosePodDoesNotServeIsNotCalledReady) {
+  Observation seen = whole();
+  make_ready(*seen.pod);
+  seen.member.status.member_id = "1";
+  seen.member.status = plan(seen).status;
+  const auto ready = [&] {
+    return runtime::find_condition(plan(seen).status.conditions, v1::kReady)->status;
+  };
+  ASSERT_EQ(ready(), "True");
+  seen.cluster.reset();
+  seen.member.metadata.owner_references.clear();
+  EXPECT_EQ(ready(), "True");
+  seen.pod.reset();
+  EXPECT_EQ(ready(), "False");
+  seen.member.metadata.owner_references = {owner("EtcdCluster", "db", "c-1")};
+  EXPECT_EQ(ready(), "True") << "it goes with its EtcdCluster";
 }
 
 }  // namespace

@@ -177,6 +177,32 @@ TEST_F(Preconditions, AMemberIsLetGoWhenItsClusterIsGoneOrGoingOrAnother) {
   }
 }
 
+/// Seed 10101: `--cascade=orphan`, while a voter waits for its replacement. Its etcd runs on
+/// without an EtcdCluster, and would have lost its quorum with that voter.
+TEST_F(Preconditions, K17_AMemberThatLeavesIsNotLetGoBesideOrphansOfItsEtcd) {
+  v1::EtcdMember other = *stores.members.get(kKey);
+  other.metadata.name = "db-b";
+  other.metadata.owner_references.clear();
+  stores.members.saw(other);
+  server.remove(v1::EtcdMember::resource, kKey);
+  const auto is_kept = [&] {
+    see();
+    settle();
+    return now<v1::EtcdMember>(kKey) != nullptr;
+  };
+  change<v1::EtcdCluster>(kCluster, [](json::object& c) {
+    c["metadata"].as_object()["finalizers"] = json::array{"orphan"};
+  });
+  server.remove(v1::EtcdCluster::resource, kCluster);
+  EXPECT_TRUE(is_kept()) << "the garbage collector has just begun";
+  change<v1::EtcdMember>(
+      kKey, [](json::object& m) { m["metadata"].as_object().erase("ownerReferences"); });
+  server.erase(v1::EtcdCluster::resource, kCluster);
+  EXPECT_TRUE(is_kept());
+  stores.members.saw_deleted(other);
+  EXPECT_FALSE(is_kept()) << "it was the last one";
+}
+
 /// I5: its volume would go with it, without a word of etcd's.
 TEST_F(Preconditions, K17_AMemberThatLostItsOwnerIsNotLetGoWhileItsClusterRuns) {
   change<v1::EtcdMember>(

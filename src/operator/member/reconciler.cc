@@ -93,6 +93,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   seen.has_image = !images_.operator_image.empty();
   seen.outdated = is_outdated(seen);
   if (seen.cluster) seen.makes_room_for = voter_without_place(seen);
+  else seen.beside_orphans = beside_orphans(member);
   if (seen.cluster && !seen.pod) seen.all_have_uid = all_have_uid(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.credentials.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
@@ -133,6 +134,19 @@ std::string Reconciler::voter_without_place(const Observation& seen) const {
       return other->metadata.name;
   }
   return "";
+}
+
+/// While the EtcdCluster has the finalizer of `--cascade=orphan`, the garbage collector takes the
+/// owner from one after the other.
+bool Reconciler::beside_orphans(const v1::EtcdMember& member) const {
+  const api::ObjectKey key{member.metadata.ns, member.spec.cluster_name};
+  const auto cluster = with_.stores.clusters.get(key);
+  const bool orphaned = !member.metadata.controller() ||
+                        (cluster && std::ranges::count(cluster->metadata.finalizers, "orphan") > 0);
+  return orphaned && std::ranges::any_of(with_.stores.members.in_group(key), [&](const auto& one) {
+           return !one->metadata.terminating() &&
+                  one->spec.cluster_token == member.spec.cluster_token;
+         });
 }
 
 /// Whether no Pod of a member of the cluster lacks its UID as a label.
@@ -348,7 +362,8 @@ struct Actor {
       if ((*cluster)->founded_from() != member().spec.restore)
         return Error{Code::Invalid, "EtcdMember " + meta().name +
                                         " has another spec.restore than its EtcdCluster: update "
-                                        "the CustomResourceDefinitions to this release"};
+                                        "the CustomResourceDefinitions to this release, or delete "
+                                        "the EtcdCluster and create it again"};
       start.with_auth = wants_auth(**cluster);
     }
     auto manifest = pod(member(), start, images, tls);

@@ -289,14 +289,15 @@ class Pass {
     before = std::move(now);
   }
 
-  /// A field that the server dropped a moment ago is not written again at each pass (I9). True:
-  /// something is left out.
+  /// A field that the server dropped a moment ago is not written again at each pass (I9), nor what
+  /// is written because of it. True: something is left out.
   bool leave_out_dropped(const api::ObjectKey& key, json::object& status) const {
     const auto known = dropped_.find(key);
     if (known == dropped_.end() || with_.executor.now() - known->second.at >= kDroppedAgain)
       return false;
     bool any = false;
     for (const std::string& field : known->second.fields) any |= status.erase(field) > 0;
+    if (any && has_only_measurements(status)) status.clear();
     return any;
   }
 
