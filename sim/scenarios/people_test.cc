@@ -130,6 +130,29 @@ TEST_F(ScenarioOfFirstMembers, K4_AVersionThatNoRegistryHasIsCorrectedToAnEarlie
   for (const auto& process : world.net().processes()) EXPECT_EQ(process.version, "3.6.16");
 }
 
+/// Seeds 10018 and 6944: the edit reaches the EtcdMember before the request for its Pod arrives.
+TEST_F(ScenarioOfFirstMembers, K4_AVersionEditedWhileTheFirstPodIsOnItsWayIsNotTheOneThatRuns) {
+  instead = [&](Life& life, const kube::Call& call) -> std::optional<Result<Json>> {
+    if (call.verb != kube::Verb::Create || !(call.resource == kube::Pod::resource)) return {};
+    instead = nullptr;
+    world.set_version(kKey, "3.5.35");
+    (void)life.process().sleep(3s);
+    EXPECT_EQ(read<v1::EtcdMember>(world.members_of(kKey).at(0))->spec.version, "3.5.35");
+    auto made = world.server().perform(call);
+    (void)life.process().sleep(10s);  // The answer is late: etcd starts before.
+    return made;
+  };
+  cluster_with([](auto&) {});
+  world.run_for(2min);
+  EXPECT_EQ(made(kube::Pod::resource), 2U);
+  ASSERT_EQ(world.net().processes().size(), 1U) << "it goes on in its second Pod";
+  EXPECT_EQ(world.net().processes()[0].version, "3.6.16");
+  EXPECT_EQ(read<v1::EtcdMember>(first)->spec.version, "3.6.16");
+  EXPECT_EQ(says(v1::kProgressing), "False/UnsupportedVersion");
+  world.set_version(kKey, "3.6.16");
+  forms();
+}
+
 TEST_F(ScenarioOfFirstMembers, K4_AVolumeThatNoStorageHasIsMadeAgainWithTheCorrectedSize) {
   cluster_with([](auto& spec) { spec["storage"] = json::object{{"size", "4Ei"}}; });
   EXPECT_EQ(member_says(first), "False/Unschedulable");
