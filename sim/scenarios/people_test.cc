@@ -691,6 +691,24 @@ TEST_F(ScenarioOfOrphans, K17_TheyAreAdoptedAndNoEndpointIsDropped) {
   EXPECT_EQ(left_over(), 0U);
 }
 
+/// Seed 10101: its etcd would have lost a vote, and perhaps its quorum, with nobody to replace it.
+TEST_F(ScenarioOfOrphans, K17_OneThatIsDeletedKeepsItsVoteUntilItCanBeReplaced) {
+  settled_cluster(3);
+  const auto id = etcd_id();
+  const auto one = world.members_of(kKey).front();
+  orphan();
+  world.delete_object(v1::EtcdMember::resource, one);
+  world.run_for(2min);
+  EXPECT_EQ(world.net().membership(id).size(), 3U);
+  EXPECT_FALSE(process_of(one.name).name.empty()) << "it serves";
+  world.create_cluster(kKey, 3);
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(voters(), 3U);
+  EXPECT_EQ(read<v1::EtcdMember>(one), nullptr) << "it is replaced";
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
 /// A person who follows "Service db belongs to another owner" deletes the Services.
 TEST_F(ScenarioOfOrphans, K17_WithoutTheirServicesTheyAreAdoptedLikewise) {
   settled_cluster(3);

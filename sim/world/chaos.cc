@@ -839,7 +839,7 @@ void World::discard_members(const api::ObjectKey& key) {
 
 /// A user who took the owner from a Pod or a volume, and reads that it is in the way, deletes it.
 void World::discard_leftovers(const api::ObjectKey& key) {
-  const auto about = told(key, v1::kProgressing);
+  const auto about = told(key, v1::kProgressing), foreign = told(key, v1::kDegraded);
   const auto discard = [&](const api::Resource& r, const api::ObjectMeta& of,
                            const std::string& words) {
     if (of.ns == key.ns && of.owner_references.empty() &&
@@ -850,6 +850,10 @@ void World::discard_leftovers(const api::ObjectKey& key) {
     if (about.reason == v1::kMembersFound &&
         !server_.look(v1::EtcdMember::resource, pod->metadata.key()))
       discard(kube::Pod::resource, pod->metadata, "Pod " + pod->metadata.name);
+  for (const auto& pod : server_.read_all<kube::Pod>())
+    if (foreign.message.find("belong to no member: " + pod->metadata.name) != std::string::npos &&
+        pod->metadata.ns == key.ns)
+      delete_object(kube::Pod::resource, pod->metadata.key());
   for (const auto& claim : server_.read_all<kube::PersistentVolumeClaim>())
     discard(kube::PersistentVolumeClaim::resource, claim->metadata,
             claim->metadata.name + " to be deleted; delete it yourself");
@@ -905,8 +909,9 @@ void World::renew_pods(const api::ObjectKey& key) {
       cluster->status.ready_members < cluster->spec.replicas)
     return;
   for (const api::ObjectKey& name : members_of(key)) {
-    if (about.message.find(name.name) == std::string::npos || !may_end(name)) continue;
-    return delete_object(kube::Pod::resource, name);
+    if (about.message.find(name.name) == std::string::npos) continue;
+    if (may_end(name)) return delete_object(kube::Pod::resource, name);
+    if (cluster->spec.replicas < 3) return scale(key, 3);  // Its data is in memory.
   }
 }
 

@@ -46,6 +46,11 @@ bool has_reason(const api::Condition& c, std::initializer_list<const char*> reas
   return std::ranges::any_of(reasons, [&](const char* one) { return c.reason == one; });
 }
 
+bool says_so(const v1::EtcdCluster& cluster, const char* type, const char* words) {
+  const auto* c = runtime::find_condition(cluster.status.conditions, type);
+  return c && c->message.find(words) != std::string::npos;
+}
+
 /// Whether Available or Degraded names the client Service: clients do not reach the members by it.
 bool names_service(const v1::EtcdCluster& cluster) {
   const std::string name = "Service " + cluster.metadata.name + "-client ";
@@ -143,11 +148,14 @@ void Oracles::pod_changed(const ApiServer::Object& before, const ApiServer::Obje
 }
 
 /// Whether a kubelet refused the member's Pod, which no other one has taken since. A volume without
-/// an owner keeps the next Pod from being made: that is the cause then.
+/// an owner, or a broken certificate, keeps the next Pod from being made: that is the cause then.
 bool Oracles::is_refused_again(const api::ObjectKey& member) const {
   if (!is_wanted(member)) return false;
   const auto volume = server_.read<kube::PersistentVolumeClaim>({member.ns, "data-" + member.name});
   if (volume && volume->metadata.owner_references.empty()) return false;
+  const auto object = server_.read<v1::EtcdMember>(member);
+  const auto* ready = runtime::find_condition(object->status.conditions, v1::kReady);
+  if (ready && has_reason(*ready, {v1::kCertificateInvalid, v1::kCertificateMissing})) return false;
   const auto pod = server_.look(kube::Pod::resource, member);
   const json::object* const status = pod ? pod->at("status").if_object() : nullptr;
   const Json* const phase = status ? status->if_contains("phase") : nullptr;
@@ -317,7 +325,7 @@ Oracles::Verdict Oracles::of_cluster(ConditionType type, const api::Condition& c
         return {"the client Service leads to no member", kAvailableFor};
       // Under an older CRD its EtcdMember does not say so; Degraded does.
       if (says_true && std::ranges::any_of(is.led_to, [&](auto id) { return id != is.id; }) &&
-          clock_.now() >= pruned_until_)
+          !says_so(cluster, v1::kDegraded, "clients may reach it"))
         return {"the client Service leads to another etcd", kPolled};
       if (c.reason == v1::kQuorumLost && is.serves()) return {"a read succeeds", kPolled};
       if (c.reason == v1::kDataLost && is.has_data()) return {"a member has its data", kWatched};

@@ -77,6 +77,10 @@ std::string to_string(Version version) {
          std::to_string(version.patch);
 }
 
+bool goes_on(Version data, Version with) {
+  return with.minor == data.minor || with.minor == data.minor + 1;
+}
+
 VersionFacts facts_of(Version version) {
   const auto [row, patch] = nearest(version);
   VersionFacts facts;

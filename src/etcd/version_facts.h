@@ -20,6 +20,10 @@ struct Version {
 std::optional<Version> parse_version(std::string_view);
 std::string to_string(Version);
 
+/// Whether etcd of version `with` starts on data that `data` has written: it has the same minor, or
+/// the next one.
+bool goes_on(Version data, Version with);
+
 /// Clients that etcd answers when authentication is on.
 enum class Answers { Anybody, AnyUser, Root };
 

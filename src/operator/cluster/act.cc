@@ -97,7 +97,9 @@ struct Actor {
     if (!members) return members.error();
     for (v1::EtcdMember& member : *members) {
       if (member.metadata.name == founder || member.spec.dormant) continue;
-      if (!is_ours(member.metadata, seen.cluster.metadata.uid)) continue;
+      if (!is_ours(member.metadata, seen.cluster.metadata.uid) &&
+          !has_lost_owner(member, seen.cluster))
+        continue;
       const std::string name = member.metadata.name;
       with.stores.members.wrote(std::move(member));
       return Error{Code::Conflict, "EtcdMember " + name + " is not dormant"};

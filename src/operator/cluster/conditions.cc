@@ -197,8 +197,8 @@ bool holds_up_growth(const Census& census) {
              census.foreign_members, [](const Seat* s) { return s->listed->learner; });
 }
 
-/// Members of etcd without an EtcdMember of ours, and EtcdMembers that nobody owns and etcd does
-/// not list; empty: there are none.
+/// Members of etcd without an EtcdMember of ours, EtcdMembers that nobody owns and etcd does not
+/// list, and Pods that belong to no member; empty: there are none.
 std::string about_foreign(const Observation& seen, const Census& census,
                           const v1::EtcdClusterStatus& status) {
   std::vector<std::string> foreign;
@@ -210,10 +210,13 @@ std::string about_foreign(const Observation& seen, const Census& census,
     out = "etcd lists members without an EtcdMember: " + joined(foreign) +
           "; remove them with etcdctl if they are not wanted" +
           (holds_up_growth(census) ? "; the operator adds no member beside a learner" : "");
-  if (seen.strangers.empty()) return out;
-  return out + (out.empty() ? "" : "; ") +
-         "etcd does not list these EtcdMembers, which have lost their owner or label: " +
-         some_of(seen.strangers) + "; delete them if their data is not needed";
+  if (!seen.strangers.empty())
+    out = with(out, "etcd does not list these EtcdMembers, which have lost their owner or label: " +
+                        some_of(seen.strangers) + "; delete them if their data is not needed");
+  if (!seen.stray_pods.empty())
+    out = with(out, "the Services lead to Pods that belong to no member: " +
+                        some_of(seen.stray_pods) + "; delete them");
+  return out;
 }
 
 void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
@@ -307,11 +310,12 @@ bool has_no_leader(const Observation& seen) {
 std::string about_founder(const Observation& seen) {
   if (!seen.cluster.status.cluster_id.empty() || seen.seats.empty()) return "";
   const Seat& first = seen.seats.front();
-  const bool founds = seen.seats.size() == 1 && first.object && first.object->seed;
+  const bool founds = seen.seats.size() == 1 && first.object && first.object->seed &&
+                      first.object->member_id.empty();
   if (!founds && all_is_lost(seen))  // A user made the EtcdCluster their owner.
     return "no member with data is left; delete the EtcdCluster and create it again";
   if (!founds && has_no_leader(seen))
-    return "too few of etcd's members answer; if the others are gone for good, delete the "
+    return "etcd has no leader; if too many of its members are gone for good, delete the "
            "EtcdCluster and create it again from a snapshot";
   if (!founds || first.object->unborn) return "";
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";

@@ -335,16 +335,17 @@ Verdict wake(const View& view) {
   return Skip{};
 }
 
-/// The first member serves in the Pod that founded, and its spec names another minor (K4). The
-/// member controller waits for this before it replaces that Pod.
+/// The first member has run in the Pod that founded, and etcd of the version in its spec would not
+/// start on its data (K4). The member controller waits for this before it makes another Pod.
 Verdict keep_version(const View& view) {
-  if (!is_founding(view.seen)) return Skip{};
+  if (!has_founder_only(view.seen)) return Skip{};
   const Seat& first = view.seen.seats.front();
-  if (!first.object || !first.answer) return Skip{};
-  const auto runs = etcd::parse_version(first.answer->version);
-  const auto named = etcd::parse_version(first.object->spec_version);
-  if (!runs || !named || named->minor == runs->minor) return Skip{};
-  return KeepVersion{first.name, first.object->uid, first.answer->version};
+  if (!first.object || (first.pod && !first.pod->founds)) return Skip{};
+  const std::string& ran = first.answer ? first.answer->version : first.object->version;
+  const auto data = etcd::parse_version(ran),
+             with = etcd::parse_version(first.object->spec_version);
+  if (!data || !with || etcd::goes_on(*data, *with)) return Skip{};
+  return KeepVersion{first.name, first.object->uid, ran};
 }
 
 /// Without a cluster id: creates exactly one seed, whose name is recorded first. While its etcd

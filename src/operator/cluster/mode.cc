@@ -23,7 +23,7 @@ bool all_dormant(const View& view) {
 // First of all, members get their owner and label back: no rule is about a member of nobody. Then
 // certificates: a member whose name is missing in one cannot join. Then the password that root
 // logged in with: until it is recorded, a user who edits the Secret locks the operator out.
-constexpr Rule kUnclearRules[] = {adopt_astray, issue, record, wake};
+constexpr Rule kUnclearRules[] = {adopt_astray, issue, record, keep_version, wake};
 constexpr Rule kFoundingRules[] = {adopt_astray, issue, record, wake, found};
 // Only what a user asked for.
 constexpr Rule kAskedRules[] = {adopt_astray, issue,   record,        keep_version,

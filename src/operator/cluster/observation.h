@@ -241,6 +241,8 @@ struct Observation {
   std::vector<std::string> stray_volumes;
   /// EtcdMembers that have lost their owner or label, and that etcd does not list; set by the plan.
   std::vector<std::string> strangers;
+  /// Pods without an owner and without an EtcdMember of their name, which the Services select.
+  std::vector<std::string> stray_pods;
   std::optional<etcd::ClusterId> cluster_id;  ///< On which all members that answered agree.
   bool linearizable = false;  ///< `seats[].listed` is etcd's answer with quorum, of this pass.
   std::string etcd_error;     ///< Why not, if a member was asked.
@@ -287,12 +289,12 @@ struct Observation {
         api::optional("restore", &S::restore), api::sparse("takenNames", &S::taken_names),
         api::sparse("strayMembers", &S::stray_members),
         api::sparse("strayVolumes", &S::stray_volumes), api::sparse("strangers", &S::strangers),
-        api::optional("clusterID", &S::cluster_id), api::sparse("linearizable", &S::linearizable),
-        api::sparse("etcdError", &S::etcd_error), api::optional("lastAnswer", &S::last_answer),
-        api::sparse("triedHeirs", &S::tried_heirs), api::sparse("failingStep", &S::failing_step),
-        api::sparse("alarms", &S::alarms), api::sparse("alarmsHidden", &S::alarms_hidden),
-        api::sparse("rejected", &S::rejected), api::sparse("serviceRefused", &S::service_refused),
-        api::sparse("split", &S::split),
+        api::sparse("strayPods", &S::stray_pods), api::optional("clusterID", &S::cluster_id),
+        api::sparse("linearizable", &S::linearizable), api::sparse("etcdError", &S::etcd_error),
+        api::optional("lastAnswer", &S::last_answer), api::sparse("triedHeirs", &S::tried_heirs),
+        api::sparse("failingStep", &S::failing_step), api::sparse("alarms", &S::alarms),
+        api::sparse("alarmsHidden", &S::alarms_hidden), api::sparse("rejected", &S::rejected),
+        api::sparse("serviceRefused", &S::service_refused), api::sparse("split", &S::split),
         api::sparse("replaceUnreachable", &S::replace_unreachable_s),
         api::sparse("policyError", &S::policy_error), api::sparse("others", &S::others),
         api::sparse("othersUnavailable", &S::others_unavailable),

@@ -427,18 +427,26 @@ TEST(ClusterPlan, K4_AFirstMemberKeepsTheMinorVersionThatItHasStartedWith) {
   Seat& first = seen.seats[0];
   first.name = member_name("db", "u-1", 9);
   first.pod->founds = true;
-  first.answer->version = "3.6.16";
-  for (const char* same : {"3.6.16", "3.6.4"}) {
-    first.object->spec_version = same;
-    EXPECT_EQ(step_of(seen), "none") << same;
+  first.answer->version = first.object->version = "3.6.16";
+  for (const char* good : {"3.6.16", "3.6.4", "3.7.3"}) {
+    first.object->spec_version = good;
+    EXPECT_EQ(step_of(seen), "none") << good;
   }
-  for (const char* other : {"3.5.35", "3.7.3"}) {
-    first.object->spec_version = seen.cluster.spec.version = other;
-    seen.cluster.status.observed->version = other;
-    EXPECT_EQ(step_of(seen), "keep-version " + first.name + " 3.6.16") << other;
-  }
+  first.object->spec_version = seen.cluster.spec.version = "3.5.35";
+  seen.cluster.status.observed->version = "3.5.35";
+  const std::string kept = "keep-version " + first.name + " 3.6.16";
+  EXPECT_EQ(step_of(seen), kept);
+  Observation away = seen;  // Its Pod was evicted, and the next one waits.
+  away.seats[0].pod.reset();
+  away.seats[0].answer.reset();
+  away.seats[0].listed.reset();
+  away.linearizable = false;
+  EXPECT_EQ(step_of(away), kept);
+  first.answer->version = "3.5.35";
+  first.object->spec_version = "3.7.3";
+  EXPECT_EQ(step_of(seen), "keep-version " + first.name + " 3.5.35");
   first.pod->founds = false;
-  EXPECT_EQ(step_of(seen), "create-member #1") << "a member that rolls to 3.7.3 has both";
+  EXPECT_EQ(step_of(seen), "none") << "it is in its second Pod";
 }
 
 TEST(ClusterPlan, WhatIsTheMatterWithAMemberIsTold) {
@@ -695,7 +703,7 @@ TEST(ClusterPlan, K17_MembersWithoutAQuorumThatAUserGaveToTheClusterAreTold) {
   EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "waiting for the first member");
   seen.seats[0].answer = Seat::Answer{"3.6.16", {}};
   EXPECT_EQ(condition(plan(seen), v1::kProgressing).message,
-            "waiting for the first member; too few of etcd's members answer; if the others are "
+            "waiting for the first member; etcd has no leader; if too many of its members are "
             "gone for good, delete the EtcdCluster and create it again from a snapshot");
   seen.seats[0].answer->leader = etcd::MemberId{7};
   EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "waiting for the first member");
@@ -703,8 +711,13 @@ TEST(ClusterPlan, K17_MembersWithoutAQuorumThatAUserGaveToTheClusterAreTold) {
   seen.seats[0].silent_s = 119;
   EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "waiting for the first member");
   seen.seats[0].silent_s = 120;
-  EXPECT_NE(condition(plan(seen), v1::kProgressing).message.find("too few"), std::string::npos)
+  EXPECT_NE(condition(plan(seen), v1::kProgressing).message.find("no leader"), std::string::npos)
       << "a joiner whose peers are gone never serves";
+  seen.seats[0].object->seed = true;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "waiting for the first member");
+  seen.seats[0].object->member_id = "00000000000000c1";
+  EXPECT_NE(condition(plan(seen), v1::kProgressing).message.find("no leader"), std::string::npos)
+      << "it founded an etcd before";
 }
 
 TEST(ClusterPlan, ADeadlineThatNobodyCanReadIsNone) {
@@ -1217,6 +1230,23 @@ Observation orphaned() {
   return seen;
 }
 
+/// Seed 14780: a user had taken its owner, and its member was removed. The Services led to it.
+TEST(ClusterPlan, I17_APodOfNoMemberIsTold) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.stray_pods = {"db-d"};
+  EXPECT_EQ(told(plan(seen), v1::kDegraded),
+            "True ForeignMember: the Services lead to Pods that belong to no member: db-d; delete "
+            "them");
+}
+
+TEST(ClusterPlan, K17_OrphansThatAreDeletedAreAdoptedAsTheOthers) {
+  Observation seen = orphaned();
+  seen.seats[2].object->terminating = true;
+  EXPECT_EQ(step_of(seen), "adopt-members a b c") << "it has a vote, and is replaced";
+  seen.seats[2].listed.reset();
+  EXPECT_EQ(step_of(seen), "adopt-members a b c") << "etcd has removed it, and it is released";
+}
+
 TEST(ClusterPlan, K17_OrphansThatEtcdKnowsAreAdopted) {
   Observation seen = orphaned();
   Plan p = plan(seen);
@@ -1375,7 +1405,6 @@ TEST(ClusterPlan, K17_OrphansThatEtcdDoesNotConfirmAreNotAdopted) {
        "etcd does not list b with the id 00000000000000ff"},
       {[](auto& o) { o.seats[2].listed.reset(); }, "etcd does not list c with the id"},
       {[](auto& o) { o.seats[2].object.reset(); }, "etcd lists c, which has no EtcdMember"},
-      {[](auto& o) { o.seats[0].object->terminating = true; }, "EtcdMember a is being deleted"},
       {[](auto& o) { o.seats[0].object->dormant = true; }, "EtcdMember a is dormant"},
       {[](auto& o) { o.stray_members = {"EtcdMember d"}; }, "others belong to another owner"},
       {[](auto& o) {

@@ -184,7 +184,7 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   with_.credentials.certificates.equip(cluster, endpoints);
   if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
   questions_.ask(seen, endpoints);
-  observe_stray_voters(seen);
+  observe_stray_pods(seen);
   note_answers(seen);
   served_certificates_.look(seen, endpoints, with_.credentials.certificates);
   note_unreachable(seen);
@@ -245,11 +245,17 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
   if (has_orphans(seen)) note_tokens(seen);
 }
 
-void Reconciler::observe_stray_voters(Observation& seen) const {
+void Reconciler::observe_stray_pods(Observation& seen) const {
   const std::set<std::string> ours = uids_of_members(seen);
-  for (const auto& pod : with_.stores.pods.in_group(seen.cluster.metadata.key()))
-    seen.stray_voters += pod->ready() && is_stray(*pod, ours) &&
-                         label_of(pod->metadata, v1::kRoleLabel) == v1::kVoter;
+  const api::ObjectMeta& cluster = seen.cluster.metadata;
+  for (const auto& pod : with_.stores.pods.in_group(cluster.key())) {
+    if (!is_stray(*pod, ours)) continue;
+    const api::ObjectMeta& meta = pod->metadata;
+    seen.stray_voters += pod->ready() && label_of(meta, v1::kRoleLabel) == v1::kVoter;
+    if (!meta.controller() && label_of(meta, v1::kClusterUidLabel) == cluster.uid &&
+        !with_.stores.members.get(meta.key()))
+      seen.stray_pods.push_back(meta.name);
+  }
 }
 
 /// The orphans are one etcd only if all have one token.

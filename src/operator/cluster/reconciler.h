@@ -61,7 +61,7 @@ class Reconciler final : public Pass<Kind> {
   void observe_members(Observation& seen, Endpoints& endpoints) const;
   void observe_member(const api::v1alpha2::EtcdMember&, Observation& seen,
                       Endpoints& endpoints) const;
-  void observe_stray_voters(Observation&) const;
+  void observe_stray_pods(Observation&) const;
   void note_tokens(Observation& seen) const;
   void observe_volumes(Observation& seen) const;
   void observe_children(Observation& seen) const;

@@ -1539,6 +1539,7 @@ TEST_F(ReconcilerTest, K17_ReadyPodsThatTheBudgetCountsInVainAreCounted) {
     pod.metadata.name = name;
     pod.metadata.ns = kKey.ns;
     pod.metadata.labels = {{v1::kClusterLabel, kKey.name}, {v1::kRoleLabel, role}};
+    if (!ready) pod.metadata.labels[v1::kClusterUidLabel] = stores.clusters.get(kKey)->metadata.uid;
     pod.status.phase = "Running";
     pod.status.conditions = {{"Ready", ready ? "True" : "False", "", ""}};
     stores.pods.saw(std::move(pod));
@@ -1553,6 +1554,8 @@ TEST_F(ReconcilerTest, K17_ReadyPodsThatTheBudgetCountsInVainAreCounted) {
   });
   pass();
   EXPECT_EQ(seen_in_last_pass().stray_voters, 1);
+  EXPECT_EQ(seen_in_last_pass().stray_pods, std::vector<std::string>{"young"})
+      << "I17, seed 14780: the Services select by the UID";
   EXPECT_EQ(budget_now().at("minAvailable"), 4) << "three of four, and one that does not count";
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t kNamesTold = 5;
 std::string contradicts(const Seat& seat) {
   if (!seat.object) return "etcd lists " + seat.name + ", which has no EtcdMember";
   const Seat::Object& object = *seat.object;
-  if (object.terminating) return "EtcdMember " + seat.name + " is being deleted";
+  if (object.terminating && !seat.listed) return "";  // It goes.
   if (object.dormant) return "EtcdMember " + seat.name + " is dormant";
   const std::string listed =
       seat.listed && seat.listed->started ? etcd::to_hex(seat.listed->id) : "";

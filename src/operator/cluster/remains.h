@@ -38,7 +38,8 @@ std::string why_not_tls(const Observation&);
 /// Whether an EtcdMember without an owner has lost its label, too.
 bool has_lost_label(const Seat&);
 /// Why the members without an owner are not adopted; empty: etcd's linearizable list has exactly
-/// these members, with their ids, and they are to be adopted.
+/// these members, with their ids, and they are to be adopted. One that is being deleted is adopted,
+/// too: it keeps its vote until then (member/observation.h), and is replaced after that.
 std::string why_not_adopted(const Observation&);
 
 /// The observation without the EtcdMembers that have lost their owner or label and that etcd's

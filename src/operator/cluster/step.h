@@ -59,7 +59,7 @@ struct CorrectFounder : OfMember {
   std::string words() const { return "correct-founder " + name; }
 };
 /// Gives the first member the version that it has started with. An edit reached its spec while its
-/// Pod was on its way, and etcd of another minor would not start on its data.
+/// Pod was on its way, and etcd of that version would not start on its data.
 struct KeepVersion {
   static constexpr StepTraits traits{"keep-version", Asks::ApiServer, Effect::AtOnce};
   std::string name, uid, version;

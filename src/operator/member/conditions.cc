@@ -300,11 +300,12 @@ std::string not_implemented(const v1::EtcdMember& member) {
 
 void report_orphan(const Observation& seen, v1::EtcdMemberStatus& status) {
   const auto* told = runtime::find_condition(status.conditions, v1::kReady);
-  const bool serves = seen.pod && pod_ready(*seen.pod) && !seen.pod->metadata.terminating();
-  if (serves || !told || told->status != "True") return;
+  const bool has_pod = seen.pod && is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
+                       !seen.pod->metadata.terminating() && !has_ended(*seen.pod);
+  if (has_pod || !told || told->status != "True") return;
   runtime::set_condition(status.conditions,
                          {v1::kReady, "False", v1::kPodNotReady,
-                          "the Pod does not serve, and without an EtcdCluster as the owner of this "
+                          "the Pod is gone, and without an EtcdCluster as the owner of this "
                           "EtcdMember the operator creates no other one"},
                          seen.member.metadata.generation, seen.now);
 }

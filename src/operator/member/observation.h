@@ -32,8 +32,9 @@ struct Observation {
   /// A voter whose Pod finds no node, or exceeds a quota, while etcd has no quorum; empty: none.
   /// Read for a joiner.
   std::string makes_room_for;
-  /// It has no owner, or is about to lose it, and other EtcdMembers of its etcd are not deleted: as
-  /// orphans they run on until an EtcdCluster adopts them. Read while it has no EtcdCluster.
+  /// A voter without an owner, or about to lose it, and other EtcdMembers of its etcd are not
+  /// deleted: as orphans they run on until an EtcdCluster adopts them. Read while it has no
+  /// EtcdCluster.
   bool beside_orphans = false;
   /// Seconds since this process last changed the message of Ready; absent: it has not.
   std::optional<std::int64_t> words_s;

@@ -37,26 +37,35 @@ bool list_is_stale(const Observation& seen) {
          list != seen.member.spec.initial_cluster;
 }
 
-/// Whether a new Pod of a first member has the minor version that wrote its data. If its spec was
-/// edited since this Pod was created, the cluster controller first writes back the version that
-/// runs (keep_version).
-bool keeps_minor(const Observation& seen) {
-  const v1::EtcdMember& member = seen.member;
-  if (made_from(*seen.pod) >= member.metadata.generation) return true;
-  const auto runs = etcd::parse_version(member.status.version);
-  const auto named = etcd::parse_version(member.spec.version);
-  return runs && named && runs->minor == named->minor;
+/// Whether it is the first member, in a cluster that has made no other. A cluster that another
+/// operator created has other member names.
+bool is_first(const Observation& seen) {
+  const v1::EtcdCluster& cluster = *seen.cluster;
+  return !cluster.status.cluster_id.empty() &&
+         seen.member.metadata.name ==
+             member_name(cluster.metadata.name, cluster.metadata.uid, cluster.status.last_sequence);
+}
+
+/// Whether etcd of the version in the spec starts on the data that it has written, as far as is
+/// known. For a first member: its spec may have been edited while its Pod was on its way. Then the
+/// cluster controller writes back the version that ran (keep_version).
+bool goes_on(const Observation& seen) {
+  const auto data = etcd::parse_version(seen.member.status.version);
+  const auto with = etcd::parse_version(seen.member.spec.version);
+  return !data || !with || etcd::goes_on(*data, *with);
+}
+
+/// The spec was edited since this Pod was created, and the version that runs is not known yet.
+bool may_not_go_on(const Observation& seen) {
+  return made_from(*seen.pod) < seen.member.metadata.generation &&
+         seen.member.status.version.empty();
 }
 
 /// Until another member votes, the Pod that founded the cluster is recreated as one that joins: on
 /// a volume that is emptied under it, it would found a second cluster with the same ids. No client
-/// relies on the cluster yet, and the other members wait for this. A cluster that another operator
-/// created has other member names.
+/// relies on the cluster yet, and the other members wait for this.
 bool has_founded(const Observation& seen) {
-  const v1::EtcdCluster& cluster = *seen.cluster;
-  return founds_a_cluster(*seen.pod) && !cluster.status.cluster_id.empty() && keeps_minor(seen) &&
-         seen.member.metadata.name ==
-             member_name(cluster.metadata.name, cluster.metadata.uid, cluster.status.last_sequence);
+  return founds_a_cluster(*seen.pod) && is_first(seen) && goes_on(seen) && !may_not_go_on(seen);
 }
 
 /// The spec of a first member was corrected before its etcd ran, and its Pod has the earlier one.
@@ -119,6 +128,7 @@ Step pod_step(const Observation& seen) {
   if (!seen.pod) {
     if (makes_room(seen)) return NoStep{};
     if (!tls_trouble(seen).empty() || !restore_trouble(seen).empty()) return NoStep{};
+    if (is_first(seen) && !goes_on(seen)) return NoStep{};
     return CreatePod{founds(seen)};
   }
   const kube::Pod& pod = *seen.pod;

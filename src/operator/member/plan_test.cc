@@ -411,15 +411,35 @@ TEST(MemberPlan, Table) {
       {[](auto& o) {
          founded(o, 1);
          o.member.metadata.generation = 2;
-         o.member.status.version = "3.5.35";
+         o.member.status.version = "3.7.3";
        },
-       "none", "K4: it runs another minor: the cluster writes that version back"},
+       "none", "K4: 3.6 does not start on its data: the cluster writes the version back"},
       {[](auto& o) {
          founded(o, 1);
          o.member.metadata.generation = 2;
-         o.member.status.version = "3.6.4";
+         o.member.status.version = "3.6.4+build";
        },
-       "delete-pod: the cluster has been founded", "K4: the same minor goes on with its data"},
+       "delete-pod: the cluster has been founded", "K4: nothing is known of such a version"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.member.metadata.generation = 2;
+         o.member.status.version = "3.5.35";
+       },
+       "delete-pod: the cluster has been founded", "K4: 3.6 goes on with data of 3.5"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.member.status = {.member_id = "1"};
+         o.member.status.version = "3.7.3";
+         o.pod.reset();
+       },
+       "none", "K4: its Pod was evicted before the version was written back"},
+      {[](auto& o) {
+         founded(o, 2);
+         o.member.status = {.member_id = "1"};
+         o.member.status.version = "3.7.3";
+         o.pod.reset();
+       },
+       "create-pod existing", "it is not the only one any more"},
       {[](auto& o) { founded(o, 2); }, "none", "others were recorded since"},
       {[](auto& o) {
          founded(o, 1);

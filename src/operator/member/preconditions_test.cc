@@ -180,13 +180,19 @@ TEST_F(Preconditions, AMemberIsLetGoWhenItsClusterIsGoneOrGoingOrAnother) {
 /// Seed 10101: `--cascade=orphan`, while a voter waits for its replacement. Its etcd runs on
 /// without an EtcdCluster, and would have lost its quorum with that voter.
 TEST_F(Preconditions, K17_AMemberThatLeavesIsNotLetGoBesideOrphansOfItsEtcd) {
-  v1::EtcdMember other = *stores.members.get(kKey);
-  other.metadata.name = "db-b";
-  other.metadata.owner_references.clear();
-  stores.members.saw(other);
+  const api::ObjectKey beside{kKey.ns, "db-b"};
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["status"] = json::object{{"memberID", "1"}, {"isVoter", true}};
+  });
+  Json other = now<v1::EtcdMember>(kKey);
+  for (const char* field : {"uid", "resourceVersion", "ownerReferences"})
+    other.at("metadata").as_object().erase(field);
+  other.at("metadata").as_object()["name"] = beside.name;
+  put<v1::EtcdMember>(std::move(other));
   server.remove(v1::EtcdMember::resource, kKey);
   const auto is_kept = [&] {
     see();
+    see(stores.members, beside);
     settle();
     return now<v1::EtcdMember>(kKey) != nullptr;
   };
@@ -199,7 +205,10 @@ TEST_F(Preconditions, K17_AMemberThatLeavesIsNotLetGoBesideOrphansOfItsEtcd) {
       kKey, [](json::object& m) { m["metadata"].as_object().erase("ownerReferences"); });
   server.erase(v1::EtcdCluster::resource, kCluster);
   EXPECT_TRUE(is_kept());
-  stores.members.saw_deleted(other);
+  stores.members.saw_deleted(*stores.members.get(beside));
+  settle();
+  EXPECT_NE(now<v1::EtcdMember>(kKey), nullptr) << "the cache is wrong";
+  server.erase(v1::EtcdMember::resource, beside);
   EXPECT_FALSE(is_kept()) << "it was the last one";
 }
 

@@ -30,6 +30,18 @@ bool owns(const v1::EtcdCluster& cluster, const v1::EtcdMember& member) {
   return owner->uid == cluster.metadata.uid && !cluster.metadata.terminating();
 }
 
+/// Whether its EtcdCluster goes without it (`--cascade=orphan`), or has gone, and it has a vote. In
+/// the first case the garbage collector takes the owner from one after the other.
+bool is_orphaned(const v1::EtcdMember& member, const v1::EtcdCluster* cluster) {
+  const bool orphaned = !member.metadata.controller() ||
+                        (cluster && std::ranges::count(cluster->metadata.finalizers, "orphan") > 0);
+  return orphaned && member.status.is_voter && !member.status.removed;
+}
+
+bool stays_beside(const v1::EtcdMember& other, const v1::EtcdMember& member) {
+  return !other.metadata.terminating() && other.spec.cluster_token == member.spec.cluster_token;
+}
+
 /// The write and the object of a step that repairs what a user or another controller undid, and may
 /// undo again. Empty for other steps.
 std::string contested_write(const Observation& seen, const Step& step) {
@@ -136,17 +148,11 @@ std::string Reconciler::voter_without_place(const Observation& seen) const {
   return "";
 }
 
-/// While the EtcdCluster has the finalizer of `--cascade=orphan`, the garbage collector takes the
-/// owner from one after the other.
 bool Reconciler::beside_orphans(const v1::EtcdMember& member) const {
   const api::ObjectKey key{member.metadata.ns, member.spec.cluster_name};
-  const auto cluster = with_.stores.clusters.get(key);
-  const bool orphaned = !member.metadata.controller() ||
-                        (cluster && std::ranges::count(cluster->metadata.finalizers, "orphan") > 0);
-  return orphaned && std::ranges::any_of(with_.stores.members.in_group(key), [&](const auto& one) {
-           return !one->metadata.terminating() &&
-                  one->spec.cluster_token == member.spec.cluster_token;
-         });
+  return is_orphaned(member, with_.stores.clusters.get(key).get()) &&
+         std::ranges::any_of(with_.stores.members.in_group(key),
+                             [&](const auto& one) { return stays_beside(*one, member); });
 }
 
 /// Whether no Pod of a member of the cluster lacks its UID as a label.
@@ -226,11 +232,32 @@ struct Actor {
 
   Result<Done> operator()(const NoStep&) const { return Done{}; }
 
+  /// All is asked of the API server: the watch of EtcdMembers may be behind that of EtcdClusters.
   Result<Done> operator()(const ReleaseFinalizer&) const {
-    auto cluster = cluster_now();
+    auto cluster = look_for<v1::EtcdCluster>(with.api, {meta().ns, member().spec.cluster_name});
     if (!cluster) return cluster.error();
-    if (*cluster) return Error{Code::Conflict, "the cluster of " + meta().name + " still exists"};
-    return release_finalizer(with.api, with.stores, meta().key(), meta().uid);
+    auto now = member_now();
+    if (now.failed_with(Code::NotFound)) return Done{};
+    if (!now) return now.error();
+    if (*cluster && owns(**cluster, *now))
+      return Error{Code::Conflict, "the cluster of " + meta().name + " still exists"};
+    if (is_orphaned(*now, *cluster ? &**cluster : nullptr))
+      if (auto alone = stays_none_beside(*now); !alone) return alone;
+    return release_finalizer(with.api, with.stores, meta().key(), meta().uid,
+                             now->metadata.resource_version);
+  }
+  Result<Done> stays_none_beside(const v1::EtcdMember& now) const {
+    auto others = with.api.list<v1::EtcdMember>(meta().ns, "", [&](const Json& one) {
+      return kube::text_at(one, "/spec/clusterName") == now.spec.cluster_name;
+    });
+    if (!others) return Error(others.error()).during("list the EtcdMembers beside " + meta().name);
+    for (v1::EtcdMember& other : *others) {
+      if (!stays_beside(other, now)) continue;
+      const std::string name = other.metadata.name;
+      with.stores.members.wrote(std::move(other));
+      return Error{Code::Conflict, "the etcd of " + meta().name + " runs on in " + name};
+    }
+    return Done{};
   }
 
   /// Reads the member: what its status records decides.

@@ -20,10 +20,10 @@ json::object status_patch(const Json& before, const Json& after) {
 }
 
 bool has_only_measurements(const json::object& patch) {
-  return std::ranges::all_of(patch, [](const auto& field) {
-    const std::string_view name = field.key();
-    return name == "reportedAt" || name == "leader" || name == "dbSize" || name == "members";
-  });
+  return patch.contains("reportedAt") && std::ranges::all_of(patch, [](const auto& field) {
+           const std::string_view name = field.key();
+           return name == "reportedAt" || name == "leader" || name == "dbSize" || name == "members";
+         });
 }
 
 }  // namespace etcdop
