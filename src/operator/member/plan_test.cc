@@ -428,14 +428,14 @@ TEST(MemberPlan, Table) {
        "delete-pod: the cluster has been founded", "K4: 3.6 goes on with data of 3.5"},
       {[](auto& o) {
          founded(o, 1);
-         o.member.status = {.member_id = "1"};
+         o.member.status.member_id = "1";
          o.member.status.version = "3.7.3";
          o.pod.reset();
        },
        "none", "K4: its Pod was evicted before the version was written back"},
       {[](auto& o) {
          founded(o, 2);
-         o.member.status = {.member_id = "1"};
+         o.member.status.member_id = "1";
          o.member.status.version = "3.7.3";
          o.pod.reset();
        },
