@@ -841,21 +841,19 @@ void World::discard_members(const api::ObjectKey& key) {
 void World::discard_leftovers(const api::ObjectKey& key) {
   const auto about = told(key, v1::kProgressing), foreign = told(key, v1::kDegraded);
   const auto discard = [&](const api::Resource& r, const api::ObjectMeta& of,
-                           const std::string& words) {
+                           const api::Condition& condition, const std::string& words) {
     if (of.ns == key.ns && of.owner_references.empty() &&
-        about.message.find(words) != std::string::npos)
+        condition.message.find(words) != std::string::npos)
       delete_object(r, of.key());
   };
-  for (const auto& pod : server_.read_all<kube::Pod>())
-    if (about.reason == v1::kMembersFound &&
-        !server_.look(v1::EtcdMember::resource, pod->metadata.key()))
-      discard(kube::Pod::resource, pod->metadata, "Pod " + pod->metadata.name);
-  for (const auto& pod : server_.read_all<kube::Pod>())
-    if (foreign.message.find("belong to no member: " + pod->metadata.name) != std::string::npos &&
-        pod->metadata.ns == key.ns)
-      delete_object(kube::Pod::resource, pod->metadata.key());
+  for (const auto& pod : server_.read_all<kube::Pod>()) {
+    const api::ObjectMeta& meta = pod->metadata;
+    if (about.reason == v1::kMembersFound && !server_.look(v1::EtcdMember::resource, meta.key()))
+      discard(kube::Pod::resource, meta, about, "Pod " + meta.name);
+    discard(kube::Pod::resource, meta, foreign, "belong to no member: " + meta.name);
+  }
   for (const auto& claim : server_.read_all<kube::PersistentVolumeClaim>())
-    discard(kube::PersistentVolumeClaim::resource, claim->metadata,
+    discard(kube::PersistentVolumeClaim::resource, claim->metadata, about,
             claim->metadata.name + " to be deleted; delete it yourself");
 }
 

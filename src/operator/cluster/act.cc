@@ -12,6 +12,7 @@
 #include "operator/cluster/remains.h"
 #include "operator/members/silence.h"
 #include "operator/passes/finalizer.h"
+#include "operator/passes/members_of.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/founder.h"
@@ -93,7 +94,7 @@ struct Actor {
   Result<Done> all_dormant(const std::string& founder) const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
     const std::string ours = selector_of(meta.name);
-    auto members = members_now();
+    auto members = members_of(with.api, ns(), seen.cluster.metadata.name);
     if (!members) return members.error();
     for (v1::EtcdMember& member : *members) {
       if (member.metadata.name == founder || member.spec.dormant) continue;
@@ -138,19 +139,10 @@ struct Actor {
     return Error{Code::Conflict, about_volumes(seen.cluster, stray)};
   }
 
-  /// The EtcdMembers that name the cluster in their spec: a user may have edited a label.
-  Result<std::vector<v1::EtcdMember>> members_now() const {
-    const std::string& name = seen.cluster.metadata.name;
-    auto members = with.api.list<v1::EtcdMember>(
-        ns(), "", [&](const Json& one) { return kube::text_at(one, "/spec/clusterName") == name; });
-    if (!members) return Error(members.error()).during("list the EtcdMembers of " + name);
-    return members;
-  }
-
   Result<Done> no_members(const std::string& ours, const std::set<std::string>& members) const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
     std::vector<std::string> stray;
-    auto objects = members_now();
+    auto objects = members_of(with.api, ns(), seen.cluster.metadata.name);
     if (!objects) return objects.error();
     for (v1::EtcdMember& member : *objects) {
       if (is_ours(member.metadata, meta.uid)) continue;

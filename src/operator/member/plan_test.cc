@@ -86,6 +86,13 @@ void founded(Observation& o, int recorded) {
   o.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=new");
 }
 
+/// The same, whose spec was edited since its Pod was created; the version that runs there.
+void founded_and_edited(Observation& o, const char* runs) {
+  founded(o, 1);
+  o.member.metadata.generation = 2;
+  o.member.status.version = runs;
+}
+
 /// The first member of a cluster that starts from a snapshot.
 void restores(Observation& o) {
   v1::S3Location& s3 = o.member.spec.restore.emplace().source.s3.emplace();
@@ -403,29 +410,14 @@ TEST(MemberPlan, Table) {
       {[](auto& o) { o.member.spec.dormant = true; }, "none", "it is about to be woken"},
       {[](auto& o) { founded(o, 1); }, "delete-pod: the cluster has been founded",
        "on an empty volume it would found it again"},
-      {[](auto& o) {
-         founded(o, 1);
-         o.member.metadata.generation = 2;
-       },
-       "none", "K4: the spec was edited meanwhile, and the version that runs is not known yet"},
-      {[](auto& o) {
-         founded(o, 1);
-         o.member.metadata.generation = 2;
-         o.member.status.version = "3.7.3";
-       },
-       "none", "K4: 3.6 does not start on its data: the cluster writes the version back"},
-      {[](auto& o) {
-         founded(o, 1);
-         o.member.metadata.generation = 2;
-         o.member.status.version = "3.6.4+build";
-       },
+      {[](auto& o) { founded_and_edited(o, ""); }, "none",
+       "K4: the spec was edited meanwhile, and the version that runs is not known yet"},
+      {[](auto& o) { founded_and_edited(o, "3.7.3"); }, "none",
+       "K4: 3.6 does not start on its data: the cluster writes the version back"},
+      {[](auto& o) { founded_and_edited(o, "3.6.4+build"); },
        "delete-pod: the cluster has been founded", "K4: nothing is known of such a version"},
-      {[](auto& o) {
-         founded(o, 1);
-         o.member.metadata.generation = 2;
-         o.member.status.version = "3.5.35";
-       },
-       "delete-pod: the cluster has been founded", "K4: 3.6 goes on with data of 3.5"},
+      {[](auto& o) { founded_and_edited(o, "3.5.35"); }, "delete-pod: the cluster has been founded",
+       "K4: 3.6 goes on with data of 3.5"},
       {[](auto& o) {
          founded(o, 1);
          o.member.status.member_id = "1";

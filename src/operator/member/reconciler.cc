@@ -9,6 +9,7 @@
 #include "operator/member/conditions.h"
 #include "operator/members/silence.h"
 #include "operator/passes/finalizer.h"
+#include "operator/passes/members_of.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
@@ -247,10 +248,8 @@ struct Actor {
                              now->metadata.resource_version);
   }
   Result<Done> stays_none_beside(const v1::EtcdMember& now) const {
-    auto others = with.api.list<v1::EtcdMember>(meta().ns, "", [&](const Json& one) {
-      return kube::text_at(one, "/spec/clusterName") == now.spec.cluster_name;
-    });
-    if (!others) return Error(others.error()).during("list the EtcdMembers beside " + meta().name);
+    auto others = members_of(with.api, meta().ns, now.spec.cluster_name);
+    if (!others) return others.error();
     for (v1::EtcdMember& other : *others) {
       if (!stays_beside(other, now)) continue;
       const std::string name = other.metadata.name;
