@@ -27,3 +27,6 @@ jobs=$(nproc)
 configure() {
   [ "out/$1/configured" -nt CMakePresets.json ] || { cmake --preset "$1" >/dev/null && touch "out/$1/configured"; }
 }
+
+# sources_id FOLDER...: a name for what is committed in these folders but for unit tests. Runs of the same sources add up.
+sources_id() { git ls-tree -r HEAD -- "$@" | grep -v '_test\.cc$' | sha256sum | cut -c1-16; }

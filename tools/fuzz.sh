@@ -36,7 +36,7 @@ one() {
 }
 
 # The runs so far, a line "FUZZER SECONDS INPUTS" for each.
-runs=$CACHE/fuzz/$(git rev-parse HEAD:src HEAD:api HEAD:test/fuzz | sha256sum | cut -c1-16)
+runs=$CACHE/fuzz/$(sources_id src api test/fuzz)
 mkdir -p "$CACHE/fuzz"
 touch "$runs"
 [ -z "$(git status --porcelain src api test/fuzz)" ] || runs=/dev/null

@@ -48,7 +48,7 @@ go_on() {
     echo "sim.sh: --next: src, api and sim must be committed" >&2
     exit 2
   fi
-  ledger=$CACHE/seeds/$(git rev-parse HEAD:src HEAD:api HEAD:sim | sha256sum | cut -c1-16)
+  ledger=$CACHE/seeds/$(sources_id src api sim)
   mkdir -p "$CACHE/seeds"
   touch "$ledger"
   failed=0
