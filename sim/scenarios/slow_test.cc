@@ -130,7 +130,7 @@ TEST_F(ScenarioOfSlowness, ALeaderThatCannotConnectToAMemberKeepsLeadingIt) {
 TEST_F(ScenarioOfSlowness, K5_ForeignDataOnAVolumeIsFencedAndToldUntilItsMemberIsDeleted) {
   settled_cluster(3);
   const api::ObjectKey odd{"prod", follower()};
-  world.give_foreign_data(odd);
+  world.give_foreign_data(odd, [] { return true; });
   ASSERT_TRUE(world.run_until([&] { return says(v1::kDegraded) == "True/SplitBrain"; }, 3min));
   EXPECT_NE(message(v1::kDegraded).find(odd.name), std::string::npos);
   EXPECT_EQ(says(v1::kAvailable), "True/QuorumAvailable");

@@ -291,8 +291,11 @@ void World::node_faults() {
     const auto members = cluster ? members_of(*cluster) : std::vector<api::ObjectKey>();
     if (members.empty()) return;
     const api::ObjectKey& member = members[dice_.below(members.size())];
-    if (etcd_of(*cluster).value != 0 && can_lose_data(*cluster, member, true))
-      give_foreign_data(member);
+    const auto may_go = [this, cluster = *cluster, member] {
+      return faults_.on(Fault::ForeignData) && etcd_of(cluster).value != 0 &&
+             can_lose_data(cluster, member, true);
+    };
+    if (may_go()) give_foreign_data(member, may_go);
   });
   every(Fault::VolumeLost, 60s, 300s, [=] { volume_fault(true); });
   every(Fault::VolumeCorrupt, 60s, 300s, [=] { volume_fault(false); });
@@ -334,10 +337,10 @@ std::shared_ptr<DataDir> World::strange_data() {
   return dir;
 }
 
-void World::give_foreign_data(const api::ObjectKey& member) {
-  spawn([this, member] {
+void World::give_foreign_data(const api::ObjectKey& member, std::function<bool()> may_go) {
+  spawn([this, member, may_go = std::move(may_go)] {
     const auto dir = strange_data();
-    if (!dir) return;
+    if (!dir || !may_go()) return;
     trace_.add("fault", "the volume of " + member.name + " gets the data of another etcd");
     checker_.struck();
     nodes_.replace_data({member.ns, "data-" + member.name}, *dir);

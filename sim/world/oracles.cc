@@ -60,6 +60,10 @@ bool names_service(const v1::EtcdCluster& cluster) {
   });
 }
 
+bool is_wanted(const v1::EtcdMember& member) {
+  return !member.metadata.terminating() && !member.spec.dormant;
+}
+
 }  // namespace
 
 /// One cluster as the world knows it.
@@ -147,24 +151,21 @@ void Oracles::pod_changed(const ApiServer::Object& before, const ApiServer::Obje
                                 std::to_string(times.size()) + " times in five minutes");
 }
 
-/// Whether a kubelet refused the member's Pod, which no other one has taken since. A volume without
-/// an owner, or a broken certificate, keeps the next Pod from being made: that is the cause then.
+/// Whether a kubelet refused the member's Pod, which no other one has taken since. A volume that is
+/// lost or has no owner, or a broken certificate, keeps the next Pod from being made: that is the
+/// cause then.
 bool Oracles::is_refused_again(const api::ObjectKey& member) const {
-  if (!is_wanted(member)) return false;
-  const auto volume = server_.read<kube::PersistentVolumeClaim>({member.ns, "data-" + member.name});
-  if (volume && volume->metadata.owner_references.empty()) return false;
   const auto object = server_.read<v1::EtcdMember>(member);
+  if (!object || !is_wanted(*object)) return false;
+  const auto volume = server_.read<kube::PersistentVolumeClaim>({member.ns, "data-" + member.name});
+  if (volume ? volume->metadata.owner_references.empty() : !object->status.pvc_name.empty())
+    return false;
   const auto* ready = runtime::find_condition(object->status.conditions, v1::kReady);
   if (ready && has_reason(*ready, {v1::kCertificateInvalid, v1::kCertificateMissing})) return false;
   const auto pod = server_.look(kube::Pod::resource, member);
   const json::object* const status = pod ? pod->at("status").if_object() : nullptr;
   const Json* const phase = status ? status->if_contains("phase") : nullptr;
   return !pod || (phase && *phase == "Failed");
-}
-
-bool Oracles::is_wanted(const api::ObjectKey& member) const {
-  const auto object = server_.read<v1::EtcdMember>(member);
-  return object && !object->metadata.terminating() && !object->spec.dormant;
 }
 
 void Oracles::judge(const std::string& object, const std::string& claim, const Verdict& verdict) {

@@ -74,7 +74,6 @@ class Oracles {
   void look_at(const api::v1alpha2::EtcdMember&, const Facts&);
   void check_types(const Json& object);
   bool is_refused_again(const api::ObjectKey& member) const;
-  bool is_wanted(const api::ObjectKey& member) const;
   void pod_changed(const ApiServer::Object& before, const ApiServer::Object& after);
   Verdict of_cluster(api::v1alpha2::ConditionType, const api::Condition&,
                      const api::v1alpha2::EtcdCluster&, const Facts&) const;

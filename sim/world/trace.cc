@@ -16,7 +16,7 @@ void Trace::add(std::string_view who, std::string_view what) {
   mix(who);
   mix(what);
   ++count_;
-  acts_of_users_ += who == "user";
+  if (who == "user") last_act_ = clock_.now();
   overhear(who, what);
   if (keep_) lines_.push_back({clock_.now(), std::string(who), std::string(what)});
 }

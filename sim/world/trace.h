@@ -45,7 +45,8 @@ class Trace {
   const std::vector<Line>& lines() const { return lines_; }
   const std::vector<State>& states() const { return states_; }
   std::uint64_t count() const { return count_; }
-  std::uint64_t acts_of_users() const { return acts_of_users_; }
+  /// When a user acted last.
+  Instant last_act() const { return last_act_; }
 
  private:
   void mix(std::string_view);
@@ -55,7 +56,8 @@ class Trace {
   std::vector<State> states_;
   std::map<std::pair<std::string, std::string>, std::string> last_;  // State by actor.
   std::uint64_t hash_ = 14695981039346656037U;                       // FNV-1a.
-  std::uint64_t count_ = 0, acts_of_users_ = 0;
+  std::uint64_t count_ = 0;
+  Instant last_act_ = Instant::min();
   bool keep_ = false;
 };
 

@@ -15,6 +15,7 @@
 #include "kube/secret_object.h"
 #include "operator/credentials/passwords.h"
 #include "operator/credentials/tls.h"
+#include "operator/pods/etcd_pod.h"
 #include "runtime/conditions.h"
 #include "runtime/events.h"
 #include "sim/api/objects.h"
@@ -764,12 +765,15 @@ std::string World::missing() const {
     const std::string name = cluster_of(object.as_object());
     return !name.empty() && checker_.fated(std::string(meta.at("namespace").as_string()), name);
   };
-  // A user took the owner from a volume, and its EtcdMember went: it is the user's now.
+  // A user took the owner from a volume, or from a Pod that has ended since, and its EtcdMember
+  // went: it is the user's now.
   const auto kept_by_user = [this](const api::Resource& r, const Json& object) {
-    const api::ObjectKey key = key_of(object);
-    return r == kube::PersistentVolumeClaim::resource &&
-           !object.at("metadata").as_object().contains("ownerReferences") &&
-           !server_.look(v1::EtcdMember::resource, {key.ns, key.name.substr(5)});
+    if (r == v1::EtcdMember::resource) return false;
+    api::ObjectKey member = key_of(object);
+    if (r == kube::PersistentVolumeClaim::resource) member.name.erase(0, 5);
+    else if (!has_ended(*server_.read<kube::Pod>(member))) return false;
+    return !object.at("metadata").as_object().contains("ownerReferences") &&
+           !server_.look(v1::EtcdMember::resource, member);
   };
   std::size_t members = 0, running = 0, claims = 0;  // A dormant member has no Pod.
   for (const api::ObjectKey& key : clusters())
@@ -868,10 +872,11 @@ bool World::converges(Instant from, Duration limit) {
   return true;
 }
 
-/// I9. False: a user acted meanwhile, as on a restore that waits for a decision, or on a neighbour
-/// that stays broken. The operator's answer is no write at rest (seeds 2448, 2554).
+/// I9. False: a user acted meanwhile or a moment before, as on a restore that waits for a decision,
+/// or on a neighbour that stays broken. The operator's answer is no write at rest (seeds 2448,
+/// 2554, 21651).
 bool World::stays_at_rest() {
-  const std::uint64_t acts_before = trace_.acts_of_users();
+  const Instant lately = time_.now() - 10s;
   const std::uint64_t writes_before = writes(), calls_before = etcd_calls();
   std::uint64_t calls_allowed = 0;
   for (const api::ObjectKey& key : clusters())
@@ -879,7 +884,7 @@ bool World::stays_at_rest() {
   run_for(kQuiet);
   const bool any_fated = std::ranges::any_of(
       clusters(), [&](const auto& key) { return checker_.fated(key.ns, key.name); });
-  if (trace_.acts_of_users() != acts_before) return false;
+  if (trace_.last_act() >= lately) return false;
   if (any_fated) return true;  // A broken cluster is polled more often.
   if (writes() != writes_before)
     checker_.violated("I9", std::to_string(writes() - writes_before) + " writes at rest");

@@ -143,8 +143,9 @@ class World {
   /// Ends all faults, and repairs what was broken.
   void heal();
   void quota_until(Instant when) { quota_until_ = when; }
-  /// The volume of that member gets the data of an etcd that nobody here knows.
-  void give_foreign_data(const api::ObjectKey& member);
+  /// The volume of that member gets the data of an etcd that nobody here knows, once that etcd has
+  /// run for some seconds, and if the member's data may go then.
+  void give_foreign_data(const api::ObjectKey& member, std::function<bool()> may_go);
   /// The CRDs of an earlier release are installed, or today's.
   void install_old_crds(bool old);
   /// Every write of that kind waits so long for a webhook that lets it in.

@@ -317,8 +317,14 @@ std::string about_founder(const Observation& seen) {
   if (!founds && has_no_leader(seen))
     return "etcd has no leader; if too many of its members are gone for good, delete the "
            "EtcdCluster and create it again from a snapshot";
-  if (!founds || first.object->unborn) return "";
+  if (!founds) return "";
+  const bool unborn = first.object->unborn;
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";
+  if (first.object->other_medium)
+    return (unborn ? "its " : may_have_run + "its ") +
+           "storage.medium stays as it is, and edits of the EtcdCluster do not reach it; delete " +
+           (unborn ? "EtcdMember " + first.name : "the EtcdCluster and create it again");
+  if (unborn) return "";
   if (lost(first))
     return may_have_run +
            "no other member founds the cluster; delete the EtcdCluster and create it again";

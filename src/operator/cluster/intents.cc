@@ -45,7 +45,7 @@ const Seat* idle_founder(const Observation& seen) {
     return nullptr;
   const Seat& seat = seen.seats.front();
   const auto is_to_found = [](const Seat::Object& o) {
-    return o.seed && !o.orphan && !o.dormant && o.member_id.empty();
+    return o.seed && !o.orphan && !o.dormant && !o.other_medium && o.member_id.empty();
   };
   const bool runs = seat.answer || seat.elsewhere || (seat.pod && !seat.pod->idle);
   return seat.object && is_to_found(*seat.object) && !runs ? &seat : nullptr;

@@ -17,7 +17,8 @@ bool has_founder_only(const Observation& seen);
 /// recreates that Pod before the cluster relies on it.
 bool is_founding(const Observation& seen);
 /// The only member, if it is to found the cluster, its etcd has never answered, and does not run as
-/// far as the kubelet reports. It can be given another spec. Null: there is none.
+/// far as the kubelet reports. It can be given another spec, if it has the storage medium of the
+/// cluster. Null: there is none.
 const Seat* idle_founder(const Observation& seen);
 
 /// Recorded, without an EtcdMember, and unknown to etcd: to be created or forgotten.

@@ -191,6 +191,13 @@ bool is_news(const MemberFacts& fact, const Seat::Object& o) {
 
 }  // namespace
 
+bool has_only_measurements(const json::object& patch) {
+  return patch.contains("reportedAt") && std::ranges::all_of(patch, [](const auto& field) {
+           const std::string_view name = field.key();
+           return name == "reportedAt" || name == "leader" || name == "dbSize" || name == "members";
+         });
+}
+
 std::vector<MemberFacts> facts(const Observation& seen) {
   std::vector<MemberFacts> out;
   for (const Seat& seat : seen.seats) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/decision.h"
 
@@ -18,6 +19,10 @@ namespace etcdop::cluster {
 /// Fills phase, leader, dbSize, members and reportedAt. Call it last: by then the status shows
 /// whether it is written anyway.
 void report_members(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);
+
+/// Whether a patch of the status has only what is told together with another change: the time of
+/// the report, and what was measured.
+bool has_only_measurements(const json::object& patch);
 
 /// Facts from etcd that the EtcdMembers' status does not have yet.
 std::vector<MemberFacts> facts(const Observation& seen);

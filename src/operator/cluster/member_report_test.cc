@@ -268,5 +268,21 @@ TEST(MemberReport, IsPartOfEachPlan) {
   EXPECT_EQ(plan(seen).status.leader, "a");
 }
 
+TEST(MemberReport, F3_OnlyWhatWasMeasuredWaitsForAnotherChange) {
+  struct Row {
+    const char* patch;
+    bool waits;
+  };
+  const Row rows[] = {
+      {R"({"reportedAt":"t"})", true},
+      {R"({"reportedAt":"t","leader":"a","dbSize":"1Mi","members":[]})", true},
+      {R"({"reportedAt":"t","phase":"Ready"})", false},
+      {R"({"members":[{"attempts":1}]})", false},  // An EtcdDefrag's.
+      {R"({})", false},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(has_only_measurements(json::parse(row.patch).as_object()), row.waits) << row.patch;
+}
+
 }  // namespace
 }  // namespace etcdop::cluster

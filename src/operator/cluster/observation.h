@@ -34,21 +34,22 @@ struct SeatObject {
   bool astray = false;          ///< Its cluster runs, and it lacks its owner or its label.
   /// Its spec.tls encrypts other ports than the EtcdCluster's; only while that has no id.
   bool other_tls = false;
-  std::string token;         ///< spec.clusterToken; only while an orphan exists.
-  bool voter = false;        ///< status.isVoter: it has voted at some time.
-  bool ready = false;        ///< Condition Ready.
-  std::string reason;        ///< That condition's, while not ready.
-  bool lost = false;         ///< Its data is gone, or it is given up.
-  bool says_lost = false;    ///< Its volume exists; etcd said when it last ended that its data is
-                             ///< lost or unreadable. The words may be of an earlier run.
-  std::string joined_in;     ///< status.joinedIn
-  bool removed = false;      ///< status.removed
-  bool elsewhere = false;    ///< status.elsewhere
-  bool unborn = false;       ///< Its etcd cannot ever have run (pods/founder.h).
-  std::string version;       ///< status.version
-  std::string spec_version;  ///< spec.version, of its Pods' image.
-  std::string made_as;       ///< template_of its spec.
-  std::string trouble;       ///< Why it is not ready, for users; may be empty.
+  bool other_medium = false;  ///< Its storage.medium, which cannot change, is not the cluster's.
+  std::string token;          ///< spec.clusterToken; only while an orphan exists.
+  bool voter = false;         ///< status.isVoter: it has voted at some time.
+  bool ready = false;         ///< Condition Ready.
+  std::string reason;         ///< That condition's, while not ready.
+  bool lost = false;          ///< Its data is gone, or it is given up.
+  bool says_lost = false;     ///< Its volume exists; etcd said when it last ended that its data is
+                              ///< lost or unreadable. The words may be of an earlier run.
+  std::string joined_in;      ///< status.joinedIn
+  bool removed = false;       ///< status.removed
+  bool elsewhere = false;     ///< status.elsewhere
+  bool unborn = false;        ///< Its etcd cannot ever have run (pods/founder.h).
+  std::string version;        ///< status.version
+  std::string spec_version;   ///< spec.version, of its Pods' image.
+  std::string made_as;        ///< template_of its spec.
+  std::string trouble;        ///< Why it is not ready, for users; may be empty.
   WallTime created;
   bool operator==(const SeatObject&) const = default;
 
@@ -60,14 +61,15 @@ struct SeatObject {
         api::sparse("current", &S::current), api::sparse("hasFinalizer", &S::has_finalizer),
         api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
         api::sparse("orphan", &S::orphan), api::sparse("astray", &S::astray),
-        api::sparse("otherTLS", &S::other_tls), api::sparse("token", &S::token),
-        api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
-        api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
-        api::sparse("saysLost", &S::says_lost), api::sparse("joinedIn", &S::joined_in),
-        api::sparse("removed", &S::removed), api::sparse("elsewhere", &S::elsewhere),
-        api::sparse("unborn", &S::unborn), api::sparse("version", &S::version),
-        api::sparse("specVersion", &S::spec_version), api::sparse("madeAs", &S::made_as),
-        api::sparse("trouble", &S::trouble), api::sparse("created", &S::created));
+        api::sparse("otherTLS", &S::other_tls), api::sparse("otherMedium", &S::other_medium),
+        api::sparse("token", &S::token), api::sparse("voter", &S::voter),
+        api::sparse("ready", &S::ready), api::sparse("reason", &S::reason),
+        api::sparse("lost", &S::lost), api::sparse("saysLost", &S::says_lost),
+        api::sparse("joinedIn", &S::joined_in), api::sparse("removed", &S::removed),
+        api::sparse("elsewhere", &S::elsewhere), api::sparse("unborn", &S::unborn),
+        api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
+        api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
+        api::sparse("created", &S::created));
   }
 };
 

@@ -473,6 +473,18 @@ TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
        "the others do not wait for what is refused, and no second one is made"},
       {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").object->member_id = "00000000000000ff"; },
        "create-member #1", "etcd has another member of that name"},
+      {"a:V* b:V+ c:V+",
+       [](auto& o) {
+         seat(o, "c").object->member_id.clear();
+         seat(o, "c").object->current = true;
+       },
+       "adopt-members c", "seed 21285: its id was not written yet"},
+      {"a:V* b:V+ c:V+",
+       [](auto& o) {
+         seat(o, "c").object->member_id.clear();
+         seat(o, "c").object->current = false;
+       },
+       "create-member #1", "it is of another etcd"},
       {"a:V* b:V+ c:N", nothing, "create-member #1", "neither etcd nor the record knows it"},
       {"a:V* b:V+ c:N!", nothing, "adopt-members c",
        "seed 1330: etcd has removed it, and nobody else lets it go"},
@@ -635,6 +647,11 @@ TEST(ClusterPlan, K4_ACorrectedSpecReachesAFirstMemberWhoseEtcdDoesNotRun) {
        "correct-founder a", "its Pod is refused"},
       {[&](auto& o) {
          corrected(o);
+         o.seats[0].object->other_medium = true;
+       },
+       "none", "its data in memory, if it had any, would go with its Pod (seed 21112)"},
+      {[&](auto& o) {
+         corrected(o);
          o.seats[0].object->terminating = true;
        },
        "correct-founder a", "it may have run, so it stays, and is replaced once it serves"},
@@ -691,6 +708,13 @@ TEST(ClusterPlan, K4_AFirstMemberThatCannotBeReplacedIsToldWithTheRemedy) {
   EXPECT_EQ(message([](auto& o) { o.terminating = o.unborn = true; }),
             "waiting for the first member")
       << "it goes at once";
+  EXPECT_EQ(message([](auto& o) { o.other_medium = true; }),
+            "waiting for the first member; the etcd of a may have run, so its storage.medium stays "
+            "as it is, and edits of the EtcdCluster do not reach it; delete the EtcdCluster and "
+            "create it again");
+  EXPECT_EQ(message([](auto& o) { o.other_medium = o.unborn = true; }),
+            "waiting for the first member; its storage.medium stays as it is, and edits of the "
+            "EtcdCluster do not reach it; delete EtcdMember a");
   EXPECT_EQ(message([](auto& o) { o.lost = true; }),
             "waiting for the first member; the etcd of a may have run, so no other member founds "
             "the cluster; delete the EtcdCluster and create it again");
@@ -1264,6 +1288,19 @@ TEST(ClusterPlan, K17_OrphansThatEtcdKnowsAreAdopted) {
   EXPECT_EQ(p.status.cluster_id, "00000000000000c1");
   EXPECT_EQ(to_string(p.step), "none");
   EXPECT_EQ(p.status.max_learners, v1::kManyLearners) << "nobody knows who has grown it";
+}
+
+/// Seed 17862 (I4): they were deleted as they were adopted. The etcd that was founded then had
+/// their token.
+TEST(ClusterPlan, K17_WhatIsFoundedAfterOrphansThatHaveGoneHasATokenOfItsOwn) {
+  Observation seen = orphaned();
+  seen.cluster.status = plan(seen).status;
+  seen.seats.clear();
+  seen.linearizable = false;
+  seen.cluster_id.reset();
+  const Plan p = plan(seen);
+  EXPECT_TRUE(to_string(p.step).starts_with("create-seed")) << to_string(p.step);
+  EXPECT_EQ(p.status.cluster_token, "prod-db-u-1");
 }
 
 /// Seeds 236 and 595: no watch told of it, and an etcd was founded beside it.

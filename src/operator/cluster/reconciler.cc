@@ -67,6 +67,7 @@ Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& clus
   out.spec_version = member.spec.version;
   out.made_as = template_of(member.spec);
   out.other_tls = cluster.status.cluster_id.empty() && has_other_tls(member, cluster);
+  out.other_medium = member.spec.storage.medium != cluster.spec.storage.medium;
   out.created = from_rfc3339(member.metadata.creation_timestamp).value_or(WallTime{});
   for (const api::Condition& c : member.status.conditions) {
     if (c.type != v1::kReady) continue;
@@ -497,6 +498,10 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
   for (const auto& one : runtime::transitions(regarding(seen), seen.cluster.status.conditions,
                                               plan.status.conditions))
     with_.events->record(one);
+}
+
+bool Reconciler::is_worth_a_write(const json::object& patch) const {
+  return !has_only_measurements(patch);
 }
 
 std::string Reconciler::says(const Plan& plan) const {

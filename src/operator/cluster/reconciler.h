@@ -49,6 +49,7 @@ class Reconciler final : public Pass<Kind> {
   Result<Done> report_more(const Observation&, Plan&) override;
   Result<Done> prepare(const Observation&, Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
+  bool is_worth_a_write(const json::object& patch) const override;
   std::string says(const Plan&) const override;
   std::string writes(const Plan&) const override;
   void acted(const Observation&, const Plan&, const Outcome&) override;

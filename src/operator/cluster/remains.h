@@ -43,8 +43,9 @@ bool has_lost_label(const Seat&);
 std::string why_not_adopted(const Observation&);
 
 /// The observation without the EtcdMembers that have lost their owner or label and that etcd's
-/// linearizable list does not confirm: a member with that id has that name. One that is recorded
-/// and not in etcd yet is confirmed by the record. One that is being deleted and not in etcd stays:
+/// linearizable list does not confirm: a member with that id has that name. Without a known id, the
+/// name and the token of the cluster's etcd confirm it. One that is recorded and not in etcd yet is
+/// confirmed by the record. One that is being deleted and not in etcd stays:
 /// nobody else lets it go. The names of the others that etcd does not list are in `strangers`.
 Observation without_strangers(Observation seen);
 /// Gives those that remain their owner and label again. While etcd gives no such list, only those

@@ -133,6 +133,10 @@ std::string template_of(const v1::MemberTemplate& made_as) {
   return etcd::to_hex(fnv1a(serialize(api::encode(common))));
 }
 
+std::string own_token(const api::ObjectMeta& cluster) {
+  return cluster.ns + "-" + cluster.name + "-" + cluster.uid;
+}
+
 void adopt_spec(const Observation& seen, v1::EtcdClusterStatus& status) {
   const auto& spec = seen.cluster.spec;
   const auto& meta = seen.cluster.metadata;
@@ -145,8 +149,7 @@ void adopt_spec(const Observation& seen, v1::EtcdClusterStatus& status) {
   const api::Condition* before = runtime::find_condition(status.conditions, v1::kProgressing);
   const bool after_deadline =
       before && (before->reason == v1::kDeadlineExceeded || before->reason == v1::kBootstrapFailed);
-  if (status.cluster_token.empty())
-    status.cluster_token = meta.ns + "-" + meta.name + "-" + meta.uid;
+  if (status.cluster_token.empty()) status.cluster_token = own_token(meta);
   status.observed = target;
   status.progress_deadline =
       to_rfc3339(seen.now + std::chrono::seconds(spec.progress_deadline_seconds));

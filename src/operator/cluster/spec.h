@@ -33,6 +33,9 @@ bool has_new_template(const api::v1alpha2::EtcdCluster&);
 /// one refuses it in a new template. Empty: none.
 std::string outdated_template(const Observation& seen);
 
+/// With which the cluster founds its first etcd: no other EtcdCluster has this token.
+std::string own_token(const api::ObjectMeta& cluster);
+
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,
 /// SpecChanged, RetryAfterDeadline.
 void adopt_spec(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);

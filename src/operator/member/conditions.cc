@@ -300,9 +300,8 @@ std::string not_implemented(const v1::EtcdMember& member) {
 
 void report_orphan(const Observation& seen, v1::EtcdMemberStatus& status) {
   const auto* told = runtime::find_condition(status.conditions, v1::kReady);
-  const bool has_pod = seen.pod && is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
-                       !seen.pod->metadata.terminating() && !has_ended(*seen.pod);
-  if (has_pod || !told || told->status != "True") return;
+  if (!told || told->status != "True") return;
+  if (has_pod(seen) && !has_ended(*seen.pod)) return;
   runtime::set_condition(status.conditions,
                          {v1::kReady, "False", v1::kPodNotReady,
                           "the Pod is gone, and without an EtcdCluster as the owner of this "
@@ -317,13 +316,14 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
     runtime::set_condition(status.conditions, {type, v.status, v.reason, v.message},
                            member.metadata.generation, seen.now);
   };
-  const bool has_pod = seen.pod && is_ours(seen.pod->metadata, member.metadata.uid);
+  // The Pod's name is told until it is gone, also while it is being deleted.
+  const bool owns_pod = seen.pod && is_ours(seen.pod->metadata, member.metadata.uid);
   // The name of a deleted Pod stays until there is another: it may be a moment.
-  if (has_pod || member.spec.dormant) {
-    status.pod_name = has_pod ? seen.pod->metadata.name : "";
+  if (owns_pod || member.spec.dormant) {
+    status.pod_name = owns_pod ? seen.pod->metadata.name : "";
     // With data in memory there is only one, ever.
-    if (!in_memory(member) || (has_pod && status.pod_uid.empty()))
-      status.pod_uid = has_pod ? seen.pod->metadata.uid : "";
+    if (!in_memory(member) || (owns_pod && status.pod_uid.empty()))
+      status.pod_uid = owns_pod ? seen.pod->metadata.uid : "";
   }
   if (in_memory(member) && data_lost(seen)) status.pod_name.clear();
   if (seen.volume && is_ours(seen.volume->metadata, member.metadata.uid))

@@ -9,6 +9,7 @@
 #include "base/wall_time.h"
 #include "kube/core_types.h"
 #include "operator/credentials/tls.h"
+#include "operator/passes/owner.h"
 #include "operator/passes/value_codecs.h"
 
 namespace etcdop::member {
@@ -30,7 +31,8 @@ struct Observation {
   /// Pod would have: another operator, or an earlier release, made its Pod.
   bool outdated = false;
   /// A voter whose Pod finds no node, or exceeds a quota, while etcd has no quorum; empty: none.
-  /// Read for a joiner.
+  /// Read for a member without a vote, and for one that has started only when it cannot have got a
+  /// vote a moment ago.
   std::string makes_room_for;
   /// A voter without an owner, or about to lose it, and other EtcdMembers of its etcd are not
   /// deleted: as orphans they run on until an EtcdCluster adopts them. Read while it has no
@@ -58,5 +60,11 @@ struct Observation {
         api::sparse("credentialsFault", &S::credentials_fault), api::sparse("tls", &S::tls));
   }
 };
+
+/// The Pod is the member's own, and nobody has deleted it.
+inline bool has_pod(const Observation& seen) {
+  return seen.pod && is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
+         !seen.pod->metadata.terminating();
+}
 
 }  // namespace etcdop::member

@@ -135,7 +135,7 @@ Step pod_step(const Observation& seen) {
   const std::string& uid = pod.metadata.uid;
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
-  if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
+  if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this has no vote"};
   if (has_founded(seen))
     return in_memory(member) ? Step(EndFounding{uid})
                              : Step(DeletePod{uid, "the cluster has been founded"});
@@ -151,11 +151,6 @@ Step pod_step(const Observation& seen) {
   const bool votes = member.status.is_voter && !member.status.elsewhere;
   if (labelled != votes) return SetRole{uid, votes};
   return NoStep{};
-}
-
-bool has_pod(const Observation& seen) {
-  return seen.pod && is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
-         !seen.pod->metadata.terminating();
 }
 
 /// Whether the Pod is the only place of its data. It waits as a volume does: until the replacement
@@ -235,7 +230,7 @@ bool founds(const Observation& seen) {
 }
 
 bool makes_room(const Observation& seen) {
-  return !seen.makes_room_for.empty() && never_started(seen.member) &&
+  return !seen.makes_room_for.empty() && !seen.member.status.is_voter &&
          !seen.member.spec.bootstrap && !in_memory(seen.member);
 }
 

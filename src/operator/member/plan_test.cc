@@ -149,11 +149,10 @@ TEST(MemberPlan, I17_AVolumeWithoutOwnerIsTakenBackIfItIsTheOneThatThePodUses) {
 }
 
 /// Seed 392: the voter's volume is on the node that the joiner has, and members must be apart.
-TEST(MemberPlan, K1_AJoinerThatCannotStartLeavesItsNodeToAVoterThatFindsNone) {
+TEST(MemberPlan, K1_AMemberWithoutAVoteLeavesItsNodeToAVoterThatFindsNone) {
   Observation seen = whole();
   seen.makes_room_for = "db-x0";
-  EXPECT_EQ(to_string(plan(seen).step),
-            "delete-pod: a voter finds no place, and this cannot start yet");
+  EXPECT_EQ(to_string(plan(seen).step), "delete-pod: a voter finds no place, and this has no vote");
   seen.pod.reset();
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
@@ -162,7 +161,7 @@ TEST(MemberPlan, K1_AJoinerThatCannotStartLeavesItsNodeToAVoterThatFindsNone) {
   seen.makes_room_for = "";
   EXPECT_EQ(to_string(plan(seen).step), "create-pod existing");
   const std::function<void(Observation&)> edits[] = {
-      [](auto& o) { o.member.status.member_id = "1"; },
+      [](auto& o) { o.member.status.is_voter = true; },
       [](auto& o) { o.member.spec.storage.medium = v1::Medium::Memory; },
       [](auto& o) { o.member.spec.bootstrap = true; },
   };

@@ -22,6 +22,11 @@ namespace etcdop::member {
 namespace {
 
 namespace v1 = api::v1alpha2;
+using namespace std::chrono_literals;
+
+/// Until then the status of each member shows who votes: the pass that promotes is followed by one
+/// that records it.
+constexpr Duration kVotesAreRecorded = 60s;
 
 /// Whether the cluster owns the member, by UID, and is not being deleted; or will own it again in a
 /// moment: its data must not go meanwhile.
@@ -137,7 +142,10 @@ bool Reconciler::is_outdated(const Observation& seen) const {
 std::string Reconciler::voter_without_place(const Observation& seen) const {
   const v1::EtcdCluster& cluster = *seen.cluster;
   const auto* available = runtime::find_condition(cluster.status.conditions, v1::kAvailable);
-  if (!available || available->status == "True" || !seen.member.status.member_id.empty()) return "";
+  if (!available || available->status == "True" || seen.member.status.is_voter) return "";
+  const auto since = from_rfc3339(available->last_transition_time);
+  const bool may_vote = !since || seen.now - *since < kVotesAreRecorded;
+  if (may_vote && !seen.member.status.member_id.empty()) return "";
   for (const auto& other : with_.stores.members.in_group(cluster.metadata.key())) {
     const auto* ready = runtime::find_condition(other->status.conditions, v1::kReady);
     const bool has_no_place =
@@ -413,18 +421,20 @@ struct Actor {
         {{"metadata", {{"uid", there->metadata.uid}, {"labels", metadata.at("labels")}}}});
   }
 
-  /// The watch may be late, and so may the kubelet: etcd is asked, too.
-  Result<Done> is_down() const {
+  /// The watch may be late, and so may the kubelet: etcd is asked, too. The Pod goes as it was
+  /// read: etcd may start meanwhile.
+  Result<Done> delete_down(const std::string& uid) const {
     auto now = with.api.get<kube::Pod>(meta().key());
     if (now.failed_with(Code::NotFound)) return Done{};
     if (!now) return Error(now.error()).during("find Pod " + meta().name);
     with.stores.pods.wrote(kube::Pod(*now));
+    if (now->metadata.uid != uid) return Done{};
     if (!cannot_run(*now)) return Error{Code::Conflict, "etcd of " + meta().name + " runs"};
     auto heard = last_look(*seen.cluster, member(), *now, with.etcd, with.credentials);
     if (!heard) return heard.error();
     if (*heard != Heard::Refusal)
       return Error{Code::Conflict, "etcd of " + meta().name + " may run"};
-    return Done{};
+    return remove_ours<kube::Pod>(*now, with.stores.pods);
   }
 
   /// A Pod of the first member with an earlier spec: it goes as it was read, without a running
@@ -446,14 +456,13 @@ struct Actor {
 
   Result<Done> operator()(const DeletePod& step) const {
     if (step.if_idle) return delete_idle(step.uid);
+    if (step.if_down) return delete_down(step.uid);
     if (member().spec.dormant) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
       if (*cluster && (*cluster)->spec.replicas > 0 && !(*cluster)->restoring())
         return Error{Code::Conflict, "the cluster of " + meta().name + " is no longer paused"};
     }
-    if (step.if_down)
-      if (auto down = is_down(); !down) return down;
     auto going = with.api.remove<kube::Pod>(meta().key(), step.uid);
     if (!going) return Error(going.error()).during("delete Pod " + meta().name);
     if (*going) with.stores.pods.wrote(std::move(**going));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <utility>
 
 #include "api/v1alpha2/names.h"
 #include "kube/object_text.h"
@@ -377,19 +378,23 @@ TEST_F(ReconcilerTest, K16_APodThatCannotRunAsItWasMadeIsMadeAnew) {
     return std::string(
         server.find(kube::Pod::resource, kKey)->at("metadata").at("uid").as_string());
   };
-  bool answers = false;
+  const auto becomes = [&](const char* state) {
+    server.change(kube::Pod::resource, kKey, [state](json::object& pod) {
+      pod["status"].as_object()["containerStatuses"].at(0).at("state") = {
+          {state, {{"reason", "CrashLoopBackOff"}}}};
+    });
+  };
+  bool answers = false, starts = true;
   server.before([&](const kube::Call& call) -> std::optional<Error> {
-    if (!answers && call.verb == kube::Verb::Get && call.resource == kube::Pod::resource)
-      return Error{Code::TimedOut, "no answer"};
+    if (call.resource != kube::Pod::resource) return std::nullopt;
+    if (!answers && call.verb == kube::Verb::Get) return Error{Code::TimedOut, "no answer"};
+    if (call.verb == kube::Verb::Delete && std::exchange(starts, false)) becomes("running");
     return std::nullopt;
   });
   world.spawn([&] {
     (void)world.sleep(30s);
     EXPECT_EQ(uid_now(), made) << "a running one is left as it is";
-    server.change(kube::Pod::resource, kKey, [](json::object& pod) {
-      pod["status"].as_object()["containerStatuses"].at(0).at("state") = {
-          {"waiting", {{"reason", "CrashLoopBackOff"}}}};
-    });
+    becomes("waiting");
     (void)world.sleep(30s);
     EXPECT_EQ(uid_now(), made) << "the API server is asked first";
     answers = true;
@@ -404,8 +409,12 @@ TEST_F(ReconcilerTest, K16_APodThatCannotRunAsItWasMadeIsMadeAnew) {
     (void)world.sleep(60s);
     EXPECT_EQ(uid_now(), made) << "connections may be cut";
     etcd.refused = 1000;
+    (void)world.sleep(60s);
+    EXPECT_FALSE(starts);
+    EXPECT_EQ(uid_now(), made) << "it started as it was to be deleted (seed 20960)";
+    becomes("waiting");
   });
-  run(400s);
+  run(460s);
   EXPECT_NE(uid_now(), made);
   const Json pod = *server.find(kube::Pod::resource, kKey);
   const Json& etcd = pod.at("spec").at("containers").at(0);

@@ -123,6 +123,8 @@ class Pass {
   /// The key that no other pass may hold while this status is written, and the set of held keys.
   using Claimed = std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>>;
   virtual Claimed claims(const Observation&, const Plan&) { return std::nullopt; }
+  /// Whether the status is written if no more than this patch of it is left.
+  virtual bool is_worth_a_write(const json::object&) const { return true; }
   /// Called after the status was written: records Events.
   virtual void tell(const Observation&, const Plan&) {}
   /// Writes the status of other objects that belongs to this report.
@@ -297,7 +299,7 @@ class Pass {
       return false;
     bool any = false;
     for (const std::string& field : known->second.fields) any |= status.erase(field) > 0;
-    if (any && has_only_measurements(status)) status.clear();
+    if (any && !is_worth_a_write(status)) status.clear();
     return any;
   }
 

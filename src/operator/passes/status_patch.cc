@@ -1,8 +1,5 @@
 #include "operator/passes/status_patch.h"
 
-#include <algorithm>
-#include <string_view>
-
 namespace etcdop {
 
 json::object status_patch(const Json& before, const Json& after) {
@@ -17,13 +14,6 @@ json::object status_patch(const Json& before, const Json& after) {
   for (const auto& [key, value] : before.as_object())
     if (!after.as_object().contains(key)) out[key] = nullptr;
   return out;
-}
-
-bool has_only_measurements(const json::object& patch) {
-  return patch.contains("reportedAt") && std::ranges::all_of(patch, [](const auto& field) {
-           const std::string_view name = field.key();
-           return name == "reportedAt" || name == "leader" || name == "dbSize" || name == "members";
-         });
 }
 
 }  // namespace etcdop
