@@ -28,7 +28,7 @@ finish() { for pid in "${running[@]}"; do kill "$pid" 2>/dev/null || true; done;
 trap finish EXIT
 tools/cluster/build.sh "${versions[@]/#/etcd-}"
 for version in "${versions[@]}"; do
-  "$program" --programs="$(built "etcd-$version")" --version="$version" "${flags[@]}" >"$out/$version.log" 2>&1 &
+  comes_first "$program" --programs="$(built "etcd-$version")" --version="$version" "${flags[@]}" >"$out/$version.log" 2>&1 &
   running+=($!)
 done
 for i in "${!versions[@]}"; do
@@ -42,7 +42,7 @@ done
 running=()
 if [ "${#flags[@]}" = 0 ]; then
   for version in "${versions[@]}"; do
-    timeout 120 "$fuzz" --programs="$(built "etcd-$version")" --version="$version" --operations=240 &
+    comes_first timeout 900 "$fuzz" --programs="$(built "etcd-$version")" --version="$version" --operations=240 &
     running+=($!)
   done
   for pid in "${running[@]}"; do count_one wait "$pid"; done

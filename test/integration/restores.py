@@ -333,6 +333,7 @@ def cases(store):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # With all that is to be done at the end.
     passed = failed = 0
     with contextlib.ExitStack() as at_end:
         store = stores.Gateway()

@@ -14,4 +14,10 @@ programs=()
 for version; do programs+=("$version=$(built "etcd-$version")"); done
 VERSITYGW=$(built versitygw)/versitygw ETCDUTL=$(built "etcd-$ETCD_VERSION")/etcdutl
 export VERSITYGW ETCDUTL
-/usr/bin/python3 test/integration/restores.py "$manager" "${programs[@]}"
+comes_first /usr/bin/python3 test/integration/restores.py "$manager" "${programs[@]}" &
+running=$!
+trap 'kill "$running" 2>/dev/null || true; wait "$running" || true' EXIT
+ended=0
+wait "$running" || ended=$?
+trap - EXIT
+exit "$ended"
