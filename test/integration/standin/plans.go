@@ -34,7 +34,7 @@ func runPlans(ctx context.Context, args []string) error {
 	sample := flags.Uint64("sample", 0, "run one kill plan of each kind of write of each flow, chosen by this `seed`; 0: all")
 	only := flags.String("only", "", "run only the cases whose name contains one of these `words`, separated by |; flows that are needed run too")
 	kills := flags.Bool("kills", true, "run the kill plans")
-	limit := flags.Duration("limit", 8*time.Minute, "for one case")
+	limit := flags.Duration("limit", 30*time.Minute, "for one case")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func TestProbesTellStartedThenReadyThenUnreadyThenUnlively(t *testing.T) {
 		return &p
 	}
 	container := &kube.Container{StartupProbe: probe(10), ReadinessProbe: probe(1), LivenessProbe: probe(3)}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	events := make(chan health)
 	go watchHealth(ctx, container, host, 1, events)

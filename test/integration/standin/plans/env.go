@@ -19,11 +19,11 @@ const (
 	roleLabel   = "etcd-operator.cozystack.io/role"
 	jobLabel    = "batch.kubernetes.io/job-name"
 	// converge is how long a cluster may take to reach the wanted state, kills included.
-	converge = 150 * time.Second
+	converge = 400 * time.Second
 	// rest is how long an operator must not write to count as at rest. restLimit is how long it may take to get there, and until all
 	// members were polled once more: on a busy machine an answer may come too late, and is asked for again.
 	rest      = 1200 * time.Millisecond
-	restLimit = 20 * time.Second
+	restLimit = 2 * time.Minute
 )
 
 // Env is a namespace with its own operator, and the cluster in it.

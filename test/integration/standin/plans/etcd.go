@@ -19,9 +19,9 @@ const (
 	etcdPort    = "12379"
 	peerPort    = "12380"
 	frontPort   = "2379"
-	etcdTimeout = 2 * time.Second
+	etcdTimeout = 20 * time.Second
 	// openTimeout covers all ways in, and reading the Secrets for them.
-	openTimeout = 8 * time.Second
+	openTimeout = 40 * time.Second
 )
 
 type etcdMember struct {

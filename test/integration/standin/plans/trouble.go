@@ -24,8 +24,9 @@ const (
 	troubleFor = 8 * time.Second
 	// refusedRetry is the longest time until the operator retries a refused write: no event reports the end of a quota.
 	refusedRetry = time.Minute
-	// mended is how long everything may take after the next retry: two starts, because the founder's Pod is recreated (ADR 0013).
-	mended = 20 * time.Second
+	// mended is how long everything may take after the next retry: two starts, because the founder's Pod is recreated (ADR 0013), on a
+	// machine that compiles beside them.
+	mended = converge
 )
 
 // told waits until the Ready condition of the only member has the reason, and the words in its message.
@@ -119,6 +120,22 @@ func missingImage(ctx context.Context, e *Env) error {
 	})
 }
 
+// inForce waits until the API server counts for that ResourceQuota.
+func (e *Env) inForce(ctx context.Context, path string) error {
+	return e.Until(ctx, e.Namespace, converge, func() error {
+		var quota struct {
+			Status struct{ Hard map[string]string }
+		}
+		if err := e.Client.Get(ctx, path, &quota); err != nil {
+			return err
+		}
+		if len(quota.Status.Hard) == 0 {
+			return errors.New("the quota is not in force")
+		}
+		return nil
+	})
+}
+
 func quota(ctx context.Context, e *Env) error {
 	path := kube.Namespaced("/api/v1/resourcequotas", e.Namespace)
 	none := map[string]any{
@@ -127,19 +144,7 @@ func quota(ctx context.Context, e *Env) error {
 	if err := e.Client.Create(ctx, path, none); err != nil {
 		return err
 	}
-	err := e.Until(ctx, e.Namespace, converge, func() error {
-		var quota struct {
-			Status struct{ Hard map[string]string }
-		}
-		if err := e.Client.Get(ctx, path+"/none", &quota); err != nil {
-			return err
-		}
-		if len(quota.Status.Hard) == 0 {
-			return errors.New("the quota is not in force")
-		}
-		return nil
-	})
-	if err != nil {
+	if err := e.inForce(ctx, path+"/none"); err != nil {
 		return err
 	}
 	return e.stuck(ctx, nil, "PodRejected", "exceeded quota", calmFor, func() (time.Duration, error) {

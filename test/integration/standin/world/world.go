@@ -163,7 +163,7 @@ func (w *World) MakeNamespace(ctx context.Context, name string) error {
 	if err := w.Client.Create(ctx, "/api/v1/namespaces", object); err != nil {
 		return err
 	}
-	return w.Until(ctx, name, 30*time.Second, func() error {
+	return w.Until(ctx, name, 150*time.Second, func() error {
 		return w.Client.Get(ctx, kube.Namespaced("/api/v1/serviceaccounts", name, "default"), &kube.Object{})
 	})
 }
