@@ -200,7 +200,7 @@ class Agent(unittest.TestCase):
 
         def waits(method, path):
             arrived.set()
-            time.sleep(KUBELET_WAITS)
+            time.sleep(4 * KUBELET_WAITS)  # The thread of a daemon: the test does not wait for it.
 
         environment = self.to_bucket("", self.bucket(refuses=waits).url)
         process = self.start(environment, "delete-agent")
@@ -208,7 +208,7 @@ class Agent(unittest.TestCase):
         begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
         process.communicate()
-        self.assertLess(time.monotonic() - begin, KUBELET_WAITS / 2)
+        self.assertLess(time.monotonic() - begin, KUBELET_WAITS)
         with open(self.log, encoding="utf-8") as file:
             report = json.load(file)
         self.assertEqual((process.returncode, report["reason"], report["message"]), (1, "DestinationFailed", "it was asked to end"))
@@ -330,25 +330,35 @@ class Agent(unittest.TestCase):
                                  "RoleArn": "arn:aws:iam::1:role/b", "RoleSessionName": "etcd-operator"})
 
     def test_as_whom_the_node_knows_it(self):
-        def answer(number):  # The first ones expire soon.
-            until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + (2 if number == 1 else 3600)))
+        for life in (2, 8, 30):  # On a busy machine the first credentials may expire before they are used.
+            code, node, bucket = self.upload_with_first_credentials_for(life)
+            if code == 0 and len(node.requests) == 2:
+                break
+        self.assertEqual(code, 0)
+        self.assertEqual(bucket.keys, {("ASIA1", "t"), ("ASIA2", "t")})
+        self.assertEqual([(method, path, headers["authorization"]) for method, path, headers, _ in node.requests],
+                         [("GET", "/v1/credentials", SECRET)] * 2)
+
+    def upload_with_first_credentials_for(self, life):
+        """Exit code, the node and the bucket."""
+        ends = []
+
+        def answer(number):
+            ends.append(time.time() + (life if number == 1 else 3600))
+            until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ends[-1]))
             return 200, json.dumps({"AccessKeyId": f"ASIA{number}", "SecretAccessKey": SECRET, "Token": "t", "Expiration": until})
 
         node, bucket = self.lender(answer), self.bucket()
 
         def pieces():
             yield from PAGES * 15  # Two parts of an upload; the second one comes after the first credentials have expired.
-            time.sleep(max(0.0, begin + 3 - time.time()))
+            time.sleep(max(0.0, ends[0] + 1 - time.time()))
             yield from PAGES * 15
 
         environment = self.keyless(bucket, AWS_CONTAINER_CREDENTIALS_FULL_URI=node.url + "/v1/credentials",
                                    AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=self.token(SECRET + "\n"))
         environment["ETCD_ENDPOINTS"] = self.etcd(pieces=pieces()).url
-        begin = time.time()
-        self.assertEqual(self.run_agent(environment)[0], 0)
-        self.assertEqual(bucket.keys, {("ASIA1", "t"), ("ASIA2", "t")})
-        self.assertEqual([(method, path, headers["authorization"]) for method, path, headers, _ in node.requests],
-                         [("GET", "/v1/credentials", SECRET)] * 2)
+        return self.run_agent(environment)[0], node, bucket
 
     def test_who_it_is_is_not_taken(self):
         bucket = self.bucket()

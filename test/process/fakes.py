@@ -60,6 +60,9 @@ def message(*fields):
 
 
 HEADER = (1, message((1, CLUSTER), (2, MEMBER), (3, REVISION), (4, 2)))
+# With which question the agent goes on when it gives up the one of this number: HashKV comes again, after AuthStatus it takes the
+# snapshot, and its search for a member begins again.
+AFTER_GIVEN_UP = {2: 2, 3: 4}
 
 
 class Etcd:
@@ -72,6 +75,7 @@ class Etcd:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.changed = threading.Condition()
+        self.next = 0  # The first question of the next connection: a client that gave up one connects again.
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -87,7 +91,7 @@ class Etcd:
         try:
             self.read(24)  # The preface.
             self.send(4, 0, 0)
-            count = 0
+            count = None
             while True:
                 size, kind, flags, number = *struct.unpack(">I", b"\0" + self.read(3)), *struct.unpack(">BBI", self.read(6))
                 payload = self.read(size)
@@ -102,7 +106,10 @@ class Etcd:
                         self.changed.notify_all()
                     elif kind == 6 and not flags & 1:
                         self.send(6, 1, 0, payload)
+                    elif kind == 3:
+                        count = self.next = AFTER_GIVEN_UP.get(count - 1, 0)
                 if kind == 1:
+                    count, self.next = self.next if count is None else count, 0
                     threading.Thread(target=self.answer, args=(number, count), daemon=True).start()
                     count += 1
         except OSError:
