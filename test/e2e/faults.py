@@ -68,8 +68,8 @@ def move_needed_from(node):
     try:
         for pod in needed_pods():
             if node_of(pod) == node:
-                kubectl("delete", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"])
-        until(60, f"operator, DNS and provisioner are elsewhere than on {node}", lambda: sum(
+                kubectl("delete", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"], timeout=180)
+        until(180, f"operator, DNS and provisioner are elsewhere than on {node}", lambda: sum(
             node_of(p) != node and all(c.get("ready") for c in p["status"].get("containerStatuses", [{}]))
             for p in needed_pods()) == 3)
     finally:
@@ -90,12 +90,12 @@ def kill_node(name):
         pid = f.read().split()[0]
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
         os.kill(int(f.read().split()[0]), signal.SIGKILL)
-    until(10, f"{name} has ended", lambda: not os.path.exists(f"/proc/{pid}"))
+    until(60, f"{name} has ended", lambda: not os.path.exists(f"/proc/{pid}"))
 
 
 def start_nodes():
     """Starts the nodes that do not run."""
-    run(f"{TOOLS}/up.sh", timeout=180)
+    run(f"{TOOLS}/up.sh", timeout=900)
 
 
 def drain(node, seconds=90):

@@ -124,7 +124,7 @@ class Writer:
     def check(self):
         """Checks the whole history against a linearizable read of everything; returns the number of acknowledged writes."""
         expected = dict(self.acknowledged)
-        found = until(30, "all keys are read", self.everything) if expected else {}
+        found = until(90, "all keys are read", self.everything) if expected else {}
         lost = [k for k in expected if k not in found]
         if lost:
             self.problems.append(f"{len(lost)} of {len(expected)} acknowledged writes are lost: {lost[:5]}")

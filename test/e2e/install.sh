@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 helm upgrade --install etcd-operator charts/etcd-operator --namespace "${OPERATOR_NAMESPACE:-etcd-operator-system}" \
-  --create-namespace --set image.pullPolicy=Never "$@" --wait --timeout 3m >/dev/null
+  --create-namespace --set image.pullPolicy=Never "$@" --wait --timeout 10m >/dev/null

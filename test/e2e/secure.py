@@ -103,9 +103,9 @@ class SecureCluster(Cluster):
                 os.environ["ETCDCTL"], f"--endpoints={endpoint or self.address()}", f"--cacert={files}/ca.crt",
                 f"--cert={files}/tls.crt", f"--key={files}/tls.key", f"--user=root:{PASSWORD}", *words]
 
-    def etcdctl(self, *words, timeout=10, endpoint=None):
-        return run(*self.etcdctl_words("--dial-timeout=5s", f"--command-timeout={timeout}s", *words, endpoint=endpoint),
-                   timeout=timeout + 10)
+    def etcdctl(self, *words, timeout=60, endpoint=None):
+        return run(*self.etcdctl_words(f"--dial-timeout={min(30, max(5, timeout))}s", f"--command-timeout={timeout}s", *words,
+                                       endpoint=endpoint), timeout=timeout + 10)
 
     def shown(self, pod, port):
         """The serial number of the certificate that a member shows on a port."""

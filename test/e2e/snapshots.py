@@ -12,7 +12,7 @@ import secure
 import stores
 from world import GROUP, Failed, condition, get, kubectl, until
 
-BOUND = 120
+BOUND = 360
 BUCKET = "backups"
 MEGABYTES = 30  # Several parts of an upload, and time for clients to write.
 CLAIM = "backups"

@@ -126,10 +126,10 @@ class Cut:
 
 def fill(cluster, rounds):
     """Puts TXN_KEYS keys at one revision, a megabyte together, this many times."""
-    words = cluster.etcdctl_words("txn")
+    words = cluster.etcdctl_words("--dial-timeout=30s", "--command-timeout=60s", "txn")
     for n in range(rounds):
         puts = [f"put bulk/{n:03d}/{i:03d} {os.urandom(VALUE_BYTES // 2).hex()}" for i in range(TXN_KEYS)]
-        said = run(*words, stdin="\n" + "\n".join(puts) + "\n\n\n")
+        said = run(*words, stdin="\n" + "\n".join(puts) + "\n\n\n", timeout=120)
         if "SUCCESS" not in said:
             raise Failed(f"etcd says {said[:200]}")
 

@@ -99,13 +99,13 @@ class Cluster:
         ip = get("services", self.namespace, f"{self.name}-client")["spec"]["clusterIP"]
         return f"http://{ip}:2379"
 
-    def etcdctl(self, *words, timeout=10, endpoint=None):
-        return run(os.environ["ETCDCTL"], f"--endpoints={endpoint or self.address()}", "--dial-timeout=2s",
+    def etcdctl(self, *words, timeout=60, endpoint=None):
+        return run(os.environ["ETCDCTL"], f"--endpoints={endpoint or self.address()}", f"--dial-timeout={min(30, timeout)}s",
                    f"--command-timeout={timeout}s", *words, timeout=timeout + 5)
 
     def etcd_members(self):
-        """The names of the voters and of the learners, as etcd lists them."""
-        members = json.loads(self.etcdctl("member", "list", "-w", "json"))["members"]
+        """The names of the voters and of the learners, as etcd lists them; asked again and again, also beside dead members."""
+        members = json.loads(self.etcdctl("member", "list", "-w", "json", timeout=10))["members"]
         voters = sorted(m.get("name", "") for m in members if not m.get("isLearner"))
         return voters, sorted(m.get("name", "") for m in members if m.get("isLearner"))
 
@@ -118,7 +118,7 @@ class Cluster:
         for pod in self.pods():
             endpoint = f"http://{pod['status'].get('podIP')}:2379"
             try:
-                status = json.loads(self.etcdctl("endpoint", "status", "-w", "json", endpoint=endpoint, timeout=3))[0]["Status"]
+                status = json.loads(self.etcdctl("endpoint", "status", "-w", "json", endpoint=endpoint, timeout=9))[0]["Status"]
             except (Failed, subprocess.TimeoutExpired):
                 continue
             if status["leader"] == status["header"]["member_id"]:
@@ -160,11 +160,11 @@ class Cluster:
             last[:] = problems()
             return not last
         try:
-            until(60, "exactly the wanted members", none_left)
+            until(180, "exactly the wanted members", none_left)
         except Failed as e:
             raise Failed(f"{e}: {'; '.join(last)}") from None
 
-    def delete(self, seconds=90):
+    def delete(self, seconds=270):
         kubectl("delete", f"etcdclusters.{GROUP}", self.name, "-n", self.namespace, "--wait=false")
 
         def gone():

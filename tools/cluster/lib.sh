@@ -141,7 +141,7 @@ start_api_server() {
     --proxy-client-key-file="$pki/front-proxy-client.key" --allow-privileged=true \
     --audit-policy-file="$cluster_dir/audit-policy.yaml" --audit-log-path="$STATE/log/audit.log" \
     --audit-log-maxsize=2000 "$@"
-  until_ok 120 kube-apiserver kubectl get --raw=/readyz
+  until_ok 400 kube-apiserver kubectl get --raw=/readyz
 }
 
 # start_controller_manager [FLAG...]
@@ -153,7 +153,7 @@ start_controller_manager() {
     --cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key" "$@"
 }
 # until_controllers_work
-until_controllers_work() { until_ok 60 kube-controller-manager kubectl get serviceaccount default; }
+until_controllers_work() { until_ok 300 kube-controller-manager kubectl get serviceaccount default; }
 
 # node_process I: the pid, seen from this machine, of node I's PID 1; fails when the node does not run.
 node_process() {

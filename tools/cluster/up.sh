@@ -69,10 +69,10 @@ ip route replace "$SERVICE_CIDR" via "$NODE_NET.11" src "$API_IP" # this machine
 kubectl apply -f "$cluster_dir/manifests" >"$STATE/log/manifests.log"
 until_controllers_work
 for ((i = 1; i <= NODES; i++)); do
-  until_ok 120 "node$i" kubectl get node "node$i"
-  kubectl wait --for=condition=Ready "node/node$i" --timeout=120s >/dev/null
+  until_ok 600 "node$i" kubectl get node "node$i"
+  kubectl wait --for=condition=Ready "node/node$i" --timeout=600s >/dev/null
 done
-kubectl -n kube-system rollout status deployment/coredns --timeout=180s >/dev/null
+kubectl -n kube-system rollout status deployment/coredns --timeout=600s >/dev/null
 # A cluster that was started for fewer versions of etcd (./dev demo) gets the images that were made since.
 mapfile -t newer < <(find "$images" -name '*.tar' -newer "$STATE/node1/imported")
 if [ "${#newer[@]}" != 0 ]; then
