@@ -21,12 +21,12 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RIGHTS = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 180
 
 
 def run(*command, document=None):
     """The command's output."""
-    done = subprocess.run(command, input=document, text=True, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, input=document, text=True, capture_output=True, timeout=180, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout.strip()
@@ -160,7 +160,7 @@ def rights_in_the_watched_namespaces_are_enough(folder, manager):
     try:
         installed.ready()
         elsewhere = ("kubectl", "-n", "default", "auth", "can-i", "list", "pods", f"--as=system:serviceaccount:{name}:{name}")
-        said = subprocess.run(elsewhere, text=True, capture_output=True, timeout=60, check=False)
+        said = subprocess.run(elsewhere, text=True, capture_output=True, timeout=180, check=False)
         same(said.stdout.strip(), "no")
         cluster = {"apiVersion": "etcd-operator.cozystack.io/v1alpha2", "kind": "EtcdCluster", "metadata": {"name": "db"},
                    "spec": {"version": "3.6.16"}}
@@ -194,7 +194,7 @@ def n10_a_pod_template_is_for_those_who_may_create_pods(_folder, _manager):
             manifest = {"apiVersion": "etcd-operator.cozystack.io/v1alpha2", "kind": kind,
                         "metadata": {"generateName": "x"}, "spec": spec}
             done = subprocess.run(("kubectl", f"--as={user}", "-n", name, "create", "-o", "name", "-f", "-", *options),
-                                  input=json.dumps(manifest), text=True, capture_output=True, timeout=60, check=False)
+                                  input=json.dumps(manifest), text=True, capture_output=True, timeout=180, check=False)
             return done.stdout.strip() or done.stderr
         plain = {"version": "3.6.16"}
         with_template = plain | {"podTemplate": {"spec": {"serviceAccountName": "robot"}}}
@@ -210,7 +210,7 @@ def n10_a_pod_template_is_for_those_who_may_create_pods(_folder, _manager):
         run(*patch, '{"spec": {"replicas": 1}}')
         run(*patch, '{"spec": {"podTemplate": null}}')
         again = subprocess.run((*patch, '{"spec": {"podTemplate": {"spec": {"serviceAccountName": "robot"}}}}'),
-                               text=True, capture_output=True, timeout=60, check=False)
+                               text=True, capture_output=True, timeout=180, check=False)
         same("for users who may create Pods" in again.stderr, True)
     finally:
         run("kubectl", "delete", "-f", "-", document=policy)

@@ -17,7 +17,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAMESPACE = f"names-{os.getpid()}"
-DEADLINE = 20  # seconds until a changed CRD is in force
+DEADLINE = 120  # seconds until a changed CRD is in force
 LETTERS = "name must be a DNS-1035 label"
 LENGTH = "name must have at most 48 characters"
 BAD = {"3db": LETTERS, "my.db": LETTERS, "n" * 49: LENGTH, "n" * 57: LENGTH}
@@ -25,9 +25,9 @@ BAD = {"3db": LETTERS, "my.db": LETTERS, "n" * 49: LENGTH, "n" * 57: LENGTH}
 
 def kubectl(*args, document=None):
     """Whether kubectl succeeded, and its output."""
-    command = ["kubectl", "--request-timeout=20s", "-n", NAMESPACE, *args] + (["-f", "-"] if document else [])
+    command = ["kubectl", "--request-timeout=120s", "-n", NAMESPACE, *args] + (["-f", "-"] if document else [])
     done = subprocess.run(command, input=yaml.safe_dump(document) if document else None, text=True,
-                          capture_output=True, timeout=60, check=False)
+                          capture_output=True, timeout=300, check=False)
     return done.returncode == 0, (done.stdout + done.stderr).strip()
 
 

@@ -21,9 +21,9 @@ NAMESPACE = f"samples-{os.getpid()}"
 
 def kubectl(*args, document=None, namespace=NAMESPACE):
     """Whether kubectl succeeded, and its output."""
-    command = ["kubectl", "--request-timeout=20s", "-n", namespace, *args] + (["-f", "-"] if document else [])
+    command = ["kubectl", "--request-timeout=120s", "-n", namespace, *args] + (["-f", "-"] if document else [])
     done = subprocess.run(command, input=yaml.safe_dump(document) if document else None, text=True,
-                          capture_output=True, timeout=60, check=False)
+                          capture_output=True, timeout=300, check=False)
     return done.returncode == 0, (done.stdout + done.stderr).strip()
 
 
@@ -74,7 +74,7 @@ def main():
         return 2
     crds = ROOT / "charts/etcd-operator/files/crds"
     for step in (["apply", "--server-side", "--force-conflicts", "-f", str(crds)],
-                 ["wait", "--for=condition=Established", "--timeout=20s", "-f", str(crds)],
+                 ["wait", "--for=condition=Established", "--timeout=120s", "-f", str(crds)],
                  ["create", "namespace", NAMESPACE]):
         ok, said = kubectl(*step, namespace="default")
         if not ok:

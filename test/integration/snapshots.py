@@ -26,7 +26,7 @@ from world import GROUP, Cluster, Failed, condition, get, kubectl, until  # noqa
 
 NAMESPACE = "snapshots"
 BUCKET = "backups"
-LIMIT = 180  # seconds, for anything that hangs: a Job retries after 10, then after 20; the garbage collector resyncs every 30
+LIMIT = 600  # seconds, for anything that hangs: a Job retries after 10, then after 20; the garbage collector resyncs every 30
 SNAPSHOTS = f"/apis/{GROUP}/v1alpha2/namespaces/{NAMESPACE}/etcdsnapshots"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
@@ -69,7 +69,7 @@ class Plain(Cluster):
 
     def begin(self):
         self.create()
-        self.wait_settled(self.spec["replicas"], 240)
+        self.wait_settled(self.spec["replicas"], 600)
 
 
 class Locked(secure.OwnSecrets):
