@@ -225,35 +225,6 @@ TEST_F(ScenarioOfNodes, K1_AJoinerLeavesItsPlaceToAVoterThatFindsNone) {
   world.must_converge(10min);
 }
 
-/// Seed 22685: the same, and the joiner's etcd had started.
-TEST_F(ScenarioOfNodes, K1_ALearnerThatHasStartedLeavesItsPlaceToTheOnlyVoter) {
-  (void)world.start_operator();
-  world.create_cluster(kKey, {.replicas = 1, .version = "3.6.16"});
-  world.must_converge(5min);
-  const std::string voter = members().at(0).name;
-  std::string learner;
-  const auto learner_has_pod = [&] { return read<kube::Pod>({"prod", learner}) != nullptr; };
-  instead = [&](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
-    if (call.resource == v1::EtcdMember::resource && call.verb == kube::Verb::Patch &&
-        learner.empty() && call.name != voter && call.subresource == "status" &&
-        call.body.at("status").as_object().contains("memberID")) {
-      learner = call.name;
-      world.nodes().kill_etcd({"prod", voter});  // Before it can promote it.
-    }
-    const bool its_pod = call.verb == kube::Verb::Create && call.resource == kube::Pod::resource &&
-                         call.body.at("metadata").at("name") == Json(voter);
-    if (!its_pod || !learner_has_pod()) return {};
-    return Result<Json>(Error{Code::Denied, "exceeded quota: pods"});
-  };
-  world.scale(kKey, 2);
-  ASSERT_TRUE(world.run_until([&] { return !learner.empty(); }, 1min));
-  world.delete_object(kube::Pod::resource, {"prod", voter});
-  EXPECT_FALSE(world.run_until([&] { return !learner_has_pod(); }, 1min)) << "it may vote by now";
-  EXPECT_TRUE(world.run_until([&] { return !learner_has_pod(); }, 3min));
-  EXPECT_TRUE(world.run_until([&] { return read<kube::Pod>({"prod", voter}) != nullptr; }, 1min));
-  world.must_converge(10min);
-}
-
 TEST_F(ScenarioOfNodes, I17_AMemberWhoseVolumeIsFullIsToldAndKept) {
   settled_cluster(3);
   const std::string name = follower();

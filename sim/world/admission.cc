@@ -85,12 +85,13 @@ Result<Done> World::judge_new(const api::Resource& r, const Json& object) {
 }
 
 /// A quota that somebody set to what the clusters of a namespace need, and not one Pod more: those
-/// that they ask for, and all voters while there are more. A Pod counts until it is gone, or ended.
+/// that they ask for, and all voters while there are more. Users raise it if that is all that keeps
+/// etcd from a quorum. A Pod counts until it is gone, or ended.
 /// Source: pkg/quota/v1/evaluator/core/pods.go.
 Result<Done> World::within_pods(const Json& pod) const {
   if (!faults_.has(Fault::ExactQuota)) return Done{};
   const std::string ns(pod.at("metadata").at("namespace").as_string());
-  std::int32_t most = 0, used = 0;
+  std::int32_t most = more_pods_, used = 0;
   for (const auto& cluster : server_.read_all<v1::EtcdCluster>()) {
     if (cluster->metadata.ns != ns) continue;
     const auto etcds = net_.membership(etcd_of(cluster->metadata.key()));
@@ -102,7 +103,7 @@ Result<Done> World::within_pods(const Json& pod) const {
             one->status.phase != "Failed" && one->status.phase != "Succeeded";
   if (cluster_of(pod.as_object()).empty() || used < most) return Done{};
   const std::string limit = "pods=" + std::to_string(most);
-  return Error{Code::Denied, "exceeded quota: etcds, requested: pods=1, used: pods=" +
+  return Error{Code::Denied, std::string(kQuota) + "requested: pods=1, used: pods=" +
                                  std::to_string(used) + ", limited: " + limit};
 }
 

@@ -974,7 +974,7 @@ void World::decide_by_hand(std::map<std::string, Instant>& since) {
 void World::mend_by_hand() {
   spawn([this] {
     std::map<api::ObjectKey, Instant> fails, strange;  // Start of the failure; of MembersFound.
-    std::map<api::ObjectKey, Instant> placeless;       // Since when it is Unschedulable.
+    std::map<api::ObjectKey, Instant> placeless;       // Since when its Pod has no place.
     std::map<std::string, Instant> undecided;
     while (time_.sleep(20s) == Woken::Ready) {
       decide_by_hand(undecided);
@@ -999,10 +999,17 @@ void World::mend_by_hand() {
           const auto* ready = runtime::find_condition(member->status.conditions, v1::kReady);
           const std::string reason = ready ? ready->reason : "";
           if (reason == v1::kPodConflict) delete_object(kube::Pod::resource, name);
-          if (reason != v1::kUnschedulable) placeless.erase(name);
-          const Instant since = placeless.try_emplace(name, time_.now()).first->second;
+          if (reason != v1::kUnschedulable && reason != v1::kPodRejected) placeless.erase(name);
+          Instant& since = placeless.try_emplace(name, time_.now()).first->second;
+          const bool long_ago = time_.now() - since >= 10min;
           const bool hopeless = reason == v1::kDataLost || reason == v1::kCrashLooping ||
-                                (reason == v1::kUnschedulable && time_.now() - since >= 10min);
+                                (reason == v1::kUnschedulable && long_ago);
+          if (reason == v1::kPodRejected && long_ago &&
+              ready->message.find(kQuota) != std::string::npos && !net_.has_quorum(etcd_of(key))) {
+            trace_.add("user", "raises the quota of " + name.ns);
+            ++more_pods_;
+            since = time_.now();
+          }
           const bool given_up = hopeless || member->status.elsewhere;  // SplitBrain.
           if (given_up && can_lose_data(key, name) && net_.has_quorum(etcd_of(key)))
             delete_object(v1::EtcdMember::resource, name);

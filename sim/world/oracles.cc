@@ -146,9 +146,6 @@ void Oracles::pod_changed(const ApiServer::Object& before, const ApiServer::Obje
   std::deque<Instant>& times = refused_[pod.metadata.key()];
   times.push_back(clock_.now());
   while (clock_.now() - times.front() > 5min) times.pop_front();
-  if (times.size() > kRefusedMax)
-    checker_.violated("I9", "Pod " + to_string(pod.metadata.key()) + " is made and refused " +
-                                std::to_string(times.size()) + " times in five minutes");
 }
 
 /// Whether a kubelet refused the member's Pod, which no other one has taken since. A volume that is
@@ -187,6 +184,10 @@ void Oracles::look(const Missing& missing) {
   std::erase_if(blocked_, [](const auto& one) { return !one.second.holds(); });
   for (const auto& cluster : server_.read_all<v1::EtcdCluster>())
     if (!cluster->metadata.terminating()) look_at(*cluster, missing);
+  for (const auto& [pod, times] : refused_)  // Not at each one: two may lead for a moment.
+    if (times.size() > kRefusedMax)
+      checker_.violated("I9", "Pod " + to_string(pod) + " is made and refused " +
+                                  std::to_string(times.size()) + " times in five minutes");
 }
 
 /// Every condition type that the operator writes has an oracle, and no pass ends in an error of the

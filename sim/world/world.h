@@ -230,6 +230,7 @@ class World {
   void give_owner(const api::ObjectKey& cluster);
   void remove_foreign_member(const api::ObjectKey& cluster);
   static bool is_of_job(const Json& object);
+  static constexpr const char* kQuota = "exceeded quota: etcds, ";
   static constexpr const char* kOddNamespace = "odd";  // All of its clusters are broken for good.
   bool is_hopeless(const api::ObjectKey& cluster) const;
   void renew_pods(const api::ObjectKey& cluster);
@@ -285,7 +286,8 @@ class World {
   Instant slow_until_{};
   std::string slow_for_;  // As webhook_for_.
   Duration slow_takes_{};
-  std::string leader_;    // The operator that led last.
+  std::int32_t more_pods_ = 0;  // By which users raised the quota.
+  std::string leader_;          // The operator that led last.
   std::string late_for_;  // The plural of the kind that a policy lets in no more; empty: none.
   Duration webhook_takes_{};
   api::ObjectKey hungry_{};  // The Pod that uses too much memory.

@@ -320,10 +320,15 @@ std::string about_founder(const Observation& seen) {
   if (!founds) return "";
   const bool unborn = first.object->unborn;
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";
-  if (first.object->other_medium)
-    return (unborn ? "its " : may_have_run + "its ") +
-           "storage.medium stays as it is, and edits of the EtcdCluster do not reach it; delete " +
-           (unborn ? "EtcdMember " + first.name : "the EtcdCluster and create it again");
+  if (first.object->other_medium && (unborn ? !first.object->terminating : !runs(first))) {
+    const std::string stays =
+        "its storage.medium stays, and edits of the EtcdCluster do not reach it";
+    if (unborn) return stays + "; delete EtcdMember " + first.name;
+    return may_have_run + stays +
+           "; to keep its data, delete the EtcdCluster with --cascade=orphan and create it again "
+           "with the storage.medium of EtcdMember " +
+           first.name + "; to discard it, delete the EtcdCluster and create it again";
+  }
   if (unborn) return "";
   if (lost(first))
     return may_have_run +

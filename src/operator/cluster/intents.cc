@@ -40,6 +40,10 @@ bool is_founding(const Observation& seen) {
   return has_founder_only(seen) && seen.seats[0].pod && seen.seats[0].pod->founds;
 }
 
+bool runs(const Seat& seat) {
+  return seat.answer || seat.elsewhere || (seat.pod && !seat.pod->idle);
+}
+
 const Seat* idle_founder(const Observation& seen) {
   if (!seen.cluster.status.cluster_id.empty() || seen.cluster.restoring() || seen.seats.size() != 1)
     return nullptr;
@@ -47,8 +51,7 @@ const Seat* idle_founder(const Observation& seen) {
   const auto is_to_found = [](const Seat::Object& o) {
     return o.seed && !o.orphan && !o.dormant && !o.other_medium && o.member_id.empty();
   };
-  const bool runs = seat.answer || seat.elsewhere || (seat.pod && !seat.pod->idle);
-  return seat.object && is_to_found(*seat.object) && !runs ? &seat : nullptr;
+  return seat.object && is_to_found(*seat.object) && !runs(seat) ? &seat : nullptr;
 }
 
 /// Recorded, without an EtcdMember, and unknown to etcd: to be created or forgotten.

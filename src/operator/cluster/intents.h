@@ -16,6 +16,8 @@ bool has_founder_only(const Observation& seen);
 /// Whether the first member still runs in the Pod that founded the cluster. The member controller
 /// recreates that Pod before the cluster relies on it.
 bool is_founding(const Observation& seen);
+/// Whether the member's etcd runs, as far as it answers or the kubelet reports.
+bool runs(const Seat& seat);
 /// The only member, if it is to found the cluster, its etcd has never answered, and does not run as
 /// far as the kubelet reports. It can be given another spec, if it has the storage medium of the
 /// cluster. Null: there is none.

@@ -126,7 +126,7 @@ void judge(Mode mode, const View& view, Plan& out) {
 /// adopted may have gone meanwhile: their token is not used again.
 void note_intent(const Observation& seen, const CreateMember& step, EtcdClusterStatus& status) {
   if (step.seed && status.max_learners == 0) status.max_learners = 1;
-  if (step.seed && !status.restore) status.cluster_token = own_token(seen.cluster.metadata);
+  if (step.seed) status.cluster_token = own_token(seen.cluster.metadata);
   if (std::ranges::count(status.pending_members, step.name, &PendingMember::name) == 0)
     (void)record_intent(seen, status);
   std::ranges::find(status.pending_members, step.name, &PendingMember::name)->made_as =

@@ -473,18 +473,8 @@ TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
        "the others do not wait for what is refused, and no second one is made"},
       {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").object->member_id = "00000000000000ff"; },
        "create-member #1", "etcd has another member of that name"},
-      {"a:V* b:V+ c:V+",
-       [](auto& o) {
-         seat(o, "c").object->member_id.clear();
-         seat(o, "c").object->current = true;
-       },
-       "adopt-members c", "seed 21285: its id was not written yet"},
-      {"a:V* b:V+ c:V+",
-       [](auto& o) {
-         seat(o, "c").object->member_id.clear();
-         seat(o, "c").object->current = false;
-       },
-       "create-member #1", "it is of another etcd"},
+      {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").object->member_id.clear(); }, "adopt-members c",
+       "seeds 21285 and 27187: its id was not written yet"},
       {"a:V* b:V+ c:N", nothing, "create-member #1", "neither etcd nor the record knows it"},
       {"a:V* b:V+ c:N!", nothing, "adopt-members c",
        "seed 1330: etcd has removed it, and nobody else lets it go"},
@@ -708,13 +698,21 @@ TEST(ClusterPlan, K4_AFirstMemberThatCannotBeReplacedIsToldWithTheRemedy) {
   EXPECT_EQ(message([](auto& o) { o.terminating = o.unborn = true; }),
             "waiting for the first member")
       << "it goes at once";
-  EXPECT_EQ(message([](auto& o) { o.other_medium = true; }),
-            "waiting for the first member; the etcd of a may have run, so its storage.medium stays "
-            "as it is, and edits of the EtcdCluster do not reach it; delete the EtcdCluster and "
-            "create it again");
+  EXPECT_EQ(
+      message([](auto& o) { o.other_medium = true; }),
+      "waiting for the first member; the etcd of a may have run, so its storage.medium stays, "
+      "and edits of the EtcdCluster do not reach it; to keep its data, delete the "
+      "EtcdCluster with --cascade=orphan and create it again with the storage.medium of "
+      "EtcdMember a; to discard it, delete the EtcdCluster and create it again");
   EXPECT_EQ(message([](auto& o) { o.other_medium = o.unborn = true; }),
-            "waiting for the first member; its storage.medium stays as it is, and edits of the "
-            "EtcdCluster do not reach it; delete EtcdMember a");
+            "waiting for the first member; its storage.medium stays, and edits of the EtcdCluster "
+            "do not reach it; delete EtcdMember a");
+  EXPECT_EQ(message([](auto& o) { o.other_medium = o.unborn = o.terminating = true; }),
+            "waiting for the first member");
+  Observation starts = with_idle_founder();
+  starts.seats[0].object->other_medium = true;
+  starts.seats[0].pod->idle = false;
+  EXPECT_EQ(condition(plan(starts), v1::kProgressing).message, "waiting for the first member");
   EXPECT_EQ(message([](auto& o) { o.lost = true; }),
             "waiting for the first member; the etcd of a may have run, so no other member founds "
             "the cluster; delete the EtcdCluster and create it again");

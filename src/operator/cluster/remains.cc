@@ -116,10 +116,9 @@ Observation without_strangers(Observation seen) {
   const auto& pending = seen.cluster.status.pending_members;
   for (Seat& seat : seen.seats) {
     if (!seat.object || !seat.object->astray) continue;
-    const std::string& known_id = seat.object->member_id;  // Empty: nobody could write it yet.
+    const std::string& id = seat.object->member_id;  // Empty: it could not be written yet.
     const bool is_listed =
-        seat.listed && seat.listed->started &&
-        (known_id.empty() ? seat.object->current : etcd::to_hex(seat.listed->id) == known_id);
+        seat.listed && seat.listed->started && (id.empty() || etcd::to_hex(seat.listed->id) == id);
     const bool is_recorded =
         seat.object->member_id.empty() &&
         std::ranges::find(pending, seat.name, &v1::PendingMember::name) != pending.end();

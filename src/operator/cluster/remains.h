@@ -43,10 +43,11 @@ bool has_lost_label(const Seat&);
 std::string why_not_adopted(const Observation&);
 
 /// The observation without the EtcdMembers that have lost their owner or label and that etcd's
-/// linearizable list does not confirm: a member with that id has that name. Without a known id, the
-/// name and the token of the cluster's etcd confirm it. One that is recorded and not in etcd yet is
-/// confirmed by the record. One that is being deleted and not in etcd stays:
-/// nobody else lets it go. The names of the others that etcd does not list are in `strangers`.
+/// linearizable list does not confirm: a member with that id has that name. While its id is
+/// not known, the name does: it has the cluster's token, or the cluster as its owner. One that is
+/// recorded and not in etcd yet is confirmed by the record. One that is being deleted and not in
+/// etcd stays: nobody else lets it go. The names of the others that etcd does not list are in
+/// `strangers`.
 Observation without_strangers(Observation seen);
 /// Gives those that remain their owner and label again. While etcd gives no such list, only those
 /// that the status of the cluster has: without a label, nothing makes a lost Pod again, and etcd

@@ -31,8 +31,7 @@ struct Observation {
   /// Pod would have: another operator, or an earlier release, made its Pod.
   bool outdated = false;
   /// A voter whose Pod finds no node, or exceeds a quota, while etcd has no quorum; empty: none.
-  /// Read for a member without a vote, and for one that has started only when it cannot have got a
-  /// vote a moment ago.
+  /// Read for a joiner.
   std::string makes_room_for;
   /// A voter without an owner, or about to lose it, and other EtcdMembers of its etcd are not
   /// deleted: as orphans they run on until an EtcdCluster adopts them. Read while it has no

@@ -135,7 +135,7 @@ Step pod_step(const Observation& seen) {
   const std::string& uid = pod.metadata.uid;
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
-  if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this has no vote"};
+  if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
   if (has_founded(seen))
     return in_memory(member) ? Step(EndFounding{uid})
                              : Step(DeletePod{uid, "the cluster has been founded"});
@@ -192,6 +192,9 @@ Step next(const Observation& seen) {
   if (!not_implemented(member).empty()) return NoStep{};  // No Pod, rather than one without it.
   // A voter that lost its data has lost its promises: it is replaced, never refilled.
   if (data_lost(seen)) return NoStep{};
+  // Without an owner it may be a copy of one that has a vote and has lost its data: it gets none.
+  if (!member.metadata.controller() && (in_memory(member) ? !seen.pod : !seen.volume))
+    return NoStep{};
   if (in_memory(member)) return pod_step(seen);
   if (!seen.volume) return CreateVolume{};
   if (volume_has_lost_owner(seen)) return AdoptVolume{seen.volume->metadata.uid};
@@ -230,7 +233,7 @@ bool founds(const Observation& seen) {
 }
 
 bool makes_room(const Observation& seen) {
-  return !seen.makes_room_for.empty() && !seen.member.status.is_voter &&
+  return !seen.makes_room_for.empty() && never_started(seen.member) &&
          !seen.member.spec.bootstrap && !in_memory(seen.member);
 }
 

@@ -149,10 +149,11 @@ TEST(MemberPlan, I17_AVolumeWithoutOwnerIsTakenBackIfItIsTheOneThatThePodUses) {
 }
 
 /// Seed 392: the voter's volume is on the node that the joiner has, and members must be apart.
-TEST(MemberPlan, K1_AMemberWithoutAVoteLeavesItsNodeToAVoterThatFindsNone) {
+TEST(MemberPlan, K1_AJoinerThatCannotStartLeavesItsNodeToAVoterThatFindsNone) {
   Observation seen = whole();
   seen.makes_room_for = "db-x0";
-  EXPECT_EQ(to_string(plan(seen).step), "delete-pod: a voter finds no place, and this has no vote");
+  EXPECT_EQ(to_string(plan(seen).step),
+            "delete-pod: a voter finds no place, and this cannot start yet");
   seen.pod.reset();
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
@@ -161,7 +162,7 @@ TEST(MemberPlan, K1_AMemberWithoutAVoteLeavesItsNodeToAVoterThatFindsNone) {
   seen.makes_room_for = "";
   EXPECT_EQ(to_string(plan(seen).step), "create-pod existing");
   const std::function<void(Observation&)> edits[] = {
-      [](auto& o) { o.member.status.is_voter = true; },
+      [](auto& o) { o.member.status.member_id = "1"; },
       [](auto& o) { o.member.spec.storage.medium = v1::Medium::Memory; },
       [](auto& o) { o.member.spec.bootstrap = true; },
   };
@@ -171,6 +172,25 @@ TEST(MemberPlan, K1_AMemberWithoutAVoteLeavesItsNodeToAVoterThatFindsNone) {
     edit(seen);
     EXPECT_EQ(to_string(plan(seen).step).find("delete-pod: a voter"), std::string::npos);
   }
+}
+
+/// Etcd may list it as a voter: then another member replaces it.
+TEST(MemberPlan, I6_AnEtcdMemberWithoutAnOwnerGetsNoNewPlaceForData) {
+  const auto step_of = [](const v1::Medium medium, bool is_owned, bool has_place) {
+    Observation seen = whole();
+    seen.member.spec.storage.medium = medium;
+    if (!is_owned) seen.member.metadata.owner_references.clear();
+    if (medium == v1::Medium::Memory) seen.volume.reset();
+    if (!has_place || medium != v1::Medium::Memory) seen.pod.reset();
+    if (!has_place) seen.volume.reset();
+    return to_string(plan(seen).step);
+  };
+  const v1::Medium volumes{};
+  EXPECT_EQ(step_of(volumes, true, false), "create-volume");
+  EXPECT_EQ(step_of(volumes, false, false), "none");
+  EXPECT_EQ(step_of(volumes, false, true), "create-pod existing") << "it has its data";
+  EXPECT_EQ(step_of(v1::Medium::Memory, true, false), "create-pod existing");
+  EXPECT_EQ(step_of(v1::Medium::Memory, false, false), "none");
 }
 
 /// Seed 550: the Services did not lead to the Pod, and all conditions said that all was well.

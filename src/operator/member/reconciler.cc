@@ -22,11 +22,6 @@ namespace etcdop::member {
 namespace {
 
 namespace v1 = api::v1alpha2;
-using namespace std::chrono_literals;
-
-/// Until then the status of each member shows who votes: the pass that promotes is followed by one
-/// that records it.
-constexpr Duration kVotesAreRecorded = 60s;
 
 /// Whether the cluster owns the member, by UID, and is not being deleted; or will own it again in a
 /// moment: its data must not go meanwhile.
@@ -142,10 +137,7 @@ bool Reconciler::is_outdated(const Observation& seen) const {
 std::string Reconciler::voter_without_place(const Observation& seen) const {
   const v1::EtcdCluster& cluster = *seen.cluster;
   const auto* available = runtime::find_condition(cluster.status.conditions, v1::kAvailable);
-  if (!available || available->status == "True" || seen.member.status.is_voter) return "";
-  const auto since = from_rfc3339(available->last_transition_time);
-  const bool may_vote = !since || seen.now - *since < kVotesAreRecorded;
-  if (may_vote && !seen.member.status.member_id.empty()) return "";
+  if (!available || available->status == "True" || !seen.member.status.member_id.empty()) return "";
   for (const auto& other : with_.stores.members.in_group(cluster.metadata.key())) {
     const auto* ready = runtime::find_condition(other->status.conditions, v1::kReady);
     const bool has_no_place =
