@@ -305,6 +305,19 @@ bool has_no_leader(const Observation& seen) {
   return std::ranges::any_of(seen.seats, waits) && std::ranges::none_of(seen.seats, leads);
 }
 
+/// Why a first member with another storage medium does not get the spec; empty: it need not.
+std::string about_medium(const Seat& first) {
+  const bool unborn = first.object->unborn;
+  if (!first.object->other_medium || (unborn ? first.object->terminating : runs(first))) return "";
+  const std::string stays =
+      "its storage.medium stays, and edits of the EtcdCluster do not reach it; ";
+  if (unborn) return stays + "delete EtcdMember " + first.name;
+  return "the etcd of " + first.name + " may have run, so " + stays +
+         "to keep its data, delete the EtcdCluster with --cascade=orphan and create it again with "
+         "the storage.medium of EtcdMember " +
+         first.name + "; to discard it, delete the EtcdCluster and create it again";
+}
+
 /// Why a first member that was deleted, or lost its data, is not replaced, and the remedy; empty:
 /// it need not be, or will be at once. No second one may found the cluster.
 std::string about_founder(const Observation& seen) {
@@ -318,18 +331,9 @@ std::string about_founder(const Observation& seen) {
     return "etcd has no leader; if too many of its members are gone for good, delete the "
            "EtcdCluster and create it again from a snapshot";
   if (!founds) return "";
-  const bool unborn = first.object->unborn;
+  if (std::string medium = about_medium(first); !medium.empty()) return medium;
+  if (first.object->unborn) return "";
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";
-  if (first.object->other_medium && (unborn ? !first.object->terminating : !runs(first))) {
-    const std::string stays =
-        "its storage.medium stays, and edits of the EtcdCluster do not reach it";
-    if (unborn) return stays + "; delete EtcdMember " + first.name;
-    return may_have_run + stays +
-           "; to keep its data, delete the EtcdCluster with --cascade=orphan and create it again "
-           "with the storage.medium of EtcdMember " +
-           first.name + "; to discard it, delete the EtcdCluster and create it again";
-  }
-  if (unborn) return "";
   if (lost(first))
     return may_have_run +
            "no other member founds the cluster; delete the EtcdCluster and create it again";
