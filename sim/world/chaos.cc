@@ -292,8 +292,10 @@ void World::node_faults() {
     if (members.empty()) return;
     const api::ObjectKey& member = members[dice_.below(members.size())];
     const auto may_go = [this, cluster = *cluster, member] {
-      return faults_.on(Fault::ForeignData) && etcd_of(cluster).value != 0 &&
-             can_lose_data(cluster, member, true);
+      const auto known =
+          read<v1::EtcdMember>(member);  // Else nobody could tell which etcd is right.
+      return faults_.on(Fault::ForeignData) && known && !known->status.member_id.empty() &&
+             etcd_of(cluster).value != 0 && can_lose_data(cluster, member, true);
     };
     if (may_go()) give_foreign_data(member, may_go);
   });
@@ -829,14 +831,21 @@ bool World::finds_members(const api::ObjectKey& key) const {
 }
 
 /// A user who reads that the members without an owner have lost their data, or have another TLS
-/// than the EtcdCluster that was created since, does not need them.
+/// than the EtcdCluster that was created since, does not need them; of two generations, which a
+/// restore in place left, one.
 void World::discard_members(const api::ObjectKey& key) {
   const std::string message = told(key, v1::kProgressing).message;
+  const auto runs = [this](const api::ObjectKey& name) {
+    return !read<v1::EtcdMember>(name)->spec.dormant;
+  };
+  const bool differ = message.find(" is dormant") != std::string::npos &&
+                      std::ranges::any_of(members_of(key), runs);
   if (message.find("the data of all of them is lost") == std::string::npos &&
-      message.find("has TLS at other ports than spec.tls") == std::string::npos)
+      message.find("has TLS at other ports than spec.tls") == std::string::npos && !differ)
     return;
   for (const api::ObjectKey& name : members_of(key))
-    if (read<v1::EtcdMember>(name)->metadata.owner_references.empty())
+    if (const auto member = read<v1::EtcdMember>(name);
+        member->metadata.owner_references.empty() && !(differ && runs(name)))
       delete_object(v1::EtcdMember::resource, name);
 }
 

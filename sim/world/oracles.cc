@@ -149,8 +149,8 @@ void Oracles::pod_changed(const ApiServer::Object& before, const ApiServer::Obje
 }
 
 /// Whether a kubelet refused the member's Pod, which no other one has taken since. A volume that is
-/// lost or has no owner, or a broken certificate, keeps the next Pod from being made: that is the
-/// cause then.
+/// lost or has no owner, a broken certificate, or the API server, keeps the next Pod from being
+/// made: that is the cause then.
 bool Oracles::is_refused_again(const api::ObjectKey& member) const {
   const auto object = server_.read<v1::EtcdMember>(member);
   if (!object || !is_wanted(*object)) return false;
@@ -158,7 +158,9 @@ bool Oracles::is_refused_again(const api::ObjectKey& member) const {
   if (volume ? volume->metadata.owner_references.empty() : !object->status.pvc_name.empty())
     return false;
   const auto* ready = runtime::find_condition(object->status.conditions, v1::kReady);
-  if (ready && has_reason(*ready, {v1::kCertificateInvalid, v1::kCertificateMissing})) return false;
+  if (ready &&
+      has_reason(*ready, {v1::kCertificateInvalid, v1::kCertificateMissing, v1::kPodRejected}))
+    return false;
   const auto pod = server_.look(kube::Pod::resource, member);
   const json::object* const status = pod ? pod->at("status").if_object() : nullptr;
   const Json* const phase = status ? status->if_contains("phase") : nullptr;

@@ -241,6 +241,18 @@ struct Actor {
     return Done{};
   }
 
+  /// The patch gives the object its owner. Kubernetes deletes what has only an owner that is gone,
+  /// so the EtcdCluster is asked for right before each one: a write may have taken long.
+  template <class T>
+  Result<T> own(const api::ObjectMeta& child, json::object patch) const {
+    const api::ObjectMeta& meta = seen.cluster.metadata;
+    auto cluster = with.api.get<v1::EtcdCluster>(meta.key());
+    if (!cluster) return Error(cluster.error()).during("find EtcdCluster " + meta.name);
+    if (cluster->metadata.uid != meta.uid || cluster->metadata.terminating())
+      return Error{Code::Conflict, "EtcdCluster " + meta.name + " is deleted"};
+    return with.api.merge_patch<T>(child.key(), std::move(patch));
+  }
+
   /// Leaves an object of another owner alone: a condition reports it later. `spec`: a merge patch.
   template <class T>
   Result<Done> adopt(kube::Store<T>& store, const std::string& name, json::object spec = {}) const {
@@ -249,7 +261,7 @@ struct Actor {
     if (there && lacks_only_owner(there->metadata, seen.cluster)) {
       json::object patch = ownership(there->metadata, seen.cluster);
       if (!spec.empty()) patch["spec"] = std::move(spec);
-      there = with.api.merge_patch<T>({ns(), name}, std::move(patch));
+      there = own<T>(api::ObjectMeta(there->metadata), std::move(patch));
       if (there) store.wrote(std::move(*there));
     }
     if (!there)
@@ -267,10 +279,8 @@ struct Actor {
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;
       if (!lacks_only_owner(meta, seen.cluster)) continue;
-      if (auto done = noted(name, with.api.merge_patch<kube::SecretObject>(
-                                      meta.key(), ownership(meta, seen.cluster)));
-          !done)
-        return done;
+      auto owned = own<kube::SecretObject>(meta, ownership(meta, seen.cluster));
+      if (auto done = noted(name, std::move(owned)); !done) return done;
     }
     return Done{};
   }
@@ -288,7 +298,7 @@ struct Actor {
     json::object patch = ownership(there->metadata, seen.cluster);
     if (ours) patch["metadata"].as_object().erase("ownerReferences");
     if (!labelled) patch["metadata"].as_object()["labels"] = labels_of_member(member.name);
-    auto written = with.api.merge_patch<v1::EtcdMember>({ns(), member.name}, std::move(patch));
+    auto written = own<v1::EtcdMember>(there->metadata, std::move(patch));
     if (!written) return Error(written.error()).during("adopt EtcdMember " + member.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};

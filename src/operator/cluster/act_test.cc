@@ -506,6 +506,22 @@ TEST_F(AdoptTest, K17_TheKeyLeavesTheSelectorsBeforeTheMembersAreAdopted) {
   EXPECT_EQ(order, "") << "what is done stays done";
 }
 
+/// Seed 29844: Kubernetes deletes what an owner has that is gone. The password of root went so.
+TEST_F(AdoptTest, K17_NothingGetsAnOwnerThatIsGone) {
+  api.before([this](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Patch) return std::nullopt;
+    order += call.name + " ";
+    if (order == "db db-client ")
+      api.change(v1::EtcdCluster::resource, {"prod", "db"},
+                 [](json::object& cluster) { cluster["metadata"].as_object()["uid"] = "u-2"; });
+    return std::nullopt;
+  });
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(order, "db db-client ");
+  EXPECT_EQ(owner(kube::PodDisruptionBudget::resource, "db"), "");
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
+}
+
 TEST_F(AdoptTest, K17_OnlyTheEtcdMemberThatWasSeenGetsTheLabel) {
   api.change(v1::EtcdMember::resource, {"prod", "db-a"},
              [](json::object& member) { member["metadata"].as_object().erase("labels"); });

@@ -201,7 +201,9 @@ bool has_only_measurements(const json::object& patch) {
 std::vector<MemberFacts> facts(const Observation& seen) {
   std::vector<MemberFacts> out;
   for (const Seat& seat : seen.seats) {
-    if (!seat.object || unstarted(seat) || (!seat.listed && !is_removed(seen, seat))) continue;
+    if (!seat.object || unstarted(seat)) continue;
+    // Without a quorum it may be all that the Services lead to.
+    if (!seat.listed && !seat.elsewhere && !is_removed(seen, seat)) continue;
     const MemberFacts fact = facts_of(seen, seat);
     if (is_news(fact, *seat.object)) out.push_back(fact);
   }

@@ -111,14 +111,17 @@ bool is_stalled(const Observation& seen, const Seat& seat) {
 const Seat* leaves_first(const Observation& seen, const Census& census) {
   if (!replacement_has_no_place(census)) return nullptr;
   const auto keeps_up = [&](const Seat* s) { return keeps_up_with(seen, *s); };
+  const Seat* leader = nullptr;  // If all leave, no member can take the leadership from it.
   for (const Seat* seat : census.leaving) {
     const bool votes = seat->listed && !seat->listed->learner;
     const auto fine = [&](const Seat* s) { return s == seat || keeps_up(s); };
-    if (votes && healthy(*seat) && census.voters.size() > 1 &&
-        std::ranges::all_of(census.voters, fine))
-      return seat;
+    if (!votes || !healthy(*seat) || census.voters.size() <= 1 ||
+        !std::ranges::all_of(census.voters, fine))
+      continue;
+    if (seat != census.leader) return seat;
+    leader = seat;
   }
-  return nullptr;
+  return leader;
 }
 
 /// The list is linearizable: a member that is not in it is removed. A voter's volume stays until

@@ -35,7 +35,7 @@ struct SeatObject {
   /// Its spec.tls encrypts other ports than the EtcdCluster's; only while that has no id.
   bool other_tls = false;
   bool other_medium = false;  ///< Its storage.medium, which cannot change, is not the cluster's.
-  std::string token;          ///< spec.clusterToken; only while an orphan exists.
+  std::string token;          ///< spec.clusterToken; only before the cluster has an id.
   bool voter = false;         ///< status.isVoter: it has voted at some time.
   bool ready = false;         ///< Condition Ready.
   std::string reason;         ///< That condition's, while not ready.

@@ -182,8 +182,19 @@ std::optional<std::chrono::seconds> unavailable_for(const Observation& seen,
   return out;
 }
 
+/// A user made the EtcdCluster the owner of members that another one had made. Their etcd keeps the
+/// token with which it was founded, as that of orphans does.
+void take_token(const Observation& seen, EtcdClusterStatus& status) {
+  if (!status.cluster_id.empty() || status.restore) return;
+  std::set<std::string> tokens;
+  for (const Seat& seat : seen.seats)
+    if (seat.object && !seat.object->orphan) tokens.insert(seat.object->token);
+  if (tokens.size() == 1 && !tokens.begin()->empty()) status.cluster_token = *tokens.begin();
+}
+
 Plan decide(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
+  take_token(seen, status);
   begin_restore(seen, status);
   if (status.restore && !status.restore->over()) return plan_in_place(seen, std::move(status));
   const bool is_new =

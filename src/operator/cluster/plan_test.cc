@@ -1301,6 +1301,27 @@ TEST(ClusterPlan, K17_WhatIsFoundedAfterOrphansThatHaveGoneHasATokenOfItsOwn) {
   EXPECT_EQ(p.status.cluster_token, "prod-db-u-1");
 }
 
+/// Seed 33844: a first member of another token could never start after a restore was rolled back.
+TEST(ClusterPlan, K17_MembersThatAUserGaveToTheClusterKeepTheirToken) {
+  const auto token = [](const std::function<void(Observation&)>& edit) {
+    Observation seen = with_idle_founder();
+    seen.seats[0].object->token = "prod-db-u-0";
+    edit(seen);
+    return plan(seen).status.cluster_token;
+  };
+  EXPECT_EQ(token([](auto&) {}), "prod-db-u-0");
+  EXPECT_EQ(token([](auto& o) { o.seats[0].object->token.clear(); }), "prod-db-u-1");
+  EXPECT_EQ(token([](auto& o) { o.cluster.status.cluster_id = "00000000000000c1"; }),
+            "prod-db-u-1");
+  EXPECT_EQ(token([](auto& o) {
+              o.seats.push_back(o.seats[0]);
+              o.seats[1].name = "b";
+              o.seats[1].object->token = "prod-db-u-2";
+            }),
+            "prod-db-u-1")
+      << "they are of two etcds";
+}
+
 /// Seeds 236 and 595: no watch told of it, and an etcd was founded beside it.
 TEST(ClusterPlan, K17_AnOrphanThatLostItsLabelGetsItFirst) {
   Observation seen = orphaned();
@@ -1657,6 +1678,8 @@ TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
   EXPECT_EQ(step_for("a:V* b:V- c:V+! d:Us", 120), "none") << "another one is broken";
   EXPECT_EQ(step_for("a:V+ b:V+ c:V*! d:Us", 120), "move-leader c to a");
   EXPECT_EQ(step_for("c:V*! d:Us", 120), "none") << "a sole voter stays until another votes";
+  EXPECT_EQ(step_for("a:V*! b:V+! c:V+! d:Us", 120), "remove-from-etcd b")
+      << "seed 33853: all leave, so the leader stays until another can lead";
   EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 120,
                      [](Observation& o) { seat(o, "b").answer->index = 5000; }),
             "none")
@@ -1737,6 +1760,10 @@ TEST(ClusterPlan, K5_AMemberOfAnotherClusterFreezesNothing) {
   for (Seat& one : seen.seats) one.listed.reset();
   seat(seen, "c").elsewhere = true;
   EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kSplitBrain);
+  p = plan(seen);
+  ASSERT_EQ(p.facts.size(), 1U) << "seed 37394: it may be all that the Services lead to";
+  EXPECT_TRUE(p.facts[0].elsewhere);
+  EXPECT_EQ(p.facts[0].member_id, seat(seen, "c").object->member_id);
 }
 
 /// The kubelet reports the end of a container some seconds late.

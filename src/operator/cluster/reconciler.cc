@@ -243,7 +243,7 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     if (cluster.status.cluster_id.empty() && is_stray(*pod, ours))
       seen.stray_members.push_back("Pod " + pod->metadata.name);
   }
-  if (has_orphans(seen)) note_tokens(seen);
+  if (cluster.status.cluster_id.empty()) note_tokens(seen);
 }
 
 void Reconciler::observe_stray_pods(Observation& seen) const {
@@ -259,7 +259,7 @@ void Reconciler::observe_stray_pods(Observation& seen) const {
   }
 }
 
-/// The orphans are one etcd only if all have one token.
+/// Members that the cluster did not make are one etcd only if all have one token.
 void Reconciler::note_tokens(Observation& seen) const {
   for (Seat& seat : seen.seats)
     if (const auto member = with_.stores.members.get({seen.cluster.metadata.ns, seat.name}))

@@ -300,12 +300,17 @@ std::string not_implemented(const v1::EtcdMember& member) {
 
 void report_orphan(const Observation& seen, v1::EtcdMemberStatus& status) {
   const auto* told = runtime::find_condition(status.conditions, v1::kReady);
-  if (!told || told->status != "True") return;
-  if (has_pod(seen) && !has_ended(*seen.pod)) return;
+  const bool has_etcd = has_pod(seen) && !has_ended(*seen.pod);
+  const bool is = has_etcd && serves(seen) && !data_lost(seen) && !status.elsewhere;
+  if (!told || is == (told->status == "True")) return;
+  const std::string trouble = (has_etcd ? "the Pod is not ready" : "the Pod is gone") +
+                              std::string(
+                                  ", and without an EtcdCluster as the owner of this "
+                                  "EtcdMember the operator creates no other one");
+  const Verdict verdict = is ? Verdict{"True", v1::kPodReady, "the member serves"}
+                             : Verdict{"False", v1::kPodNotReady, trouble};
   runtime::set_condition(status.conditions,
-                         {v1::kReady, "False", v1::kPodNotReady,
-                          "the Pod is gone, and without an EtcdCluster as the owner of this "
-                          "EtcdMember the operator creates no other one"},
+                         {v1::kReady, verdict.status, verdict.reason, verdict.message},
                          seen.member.metadata.generation, seen.now);
 }
 

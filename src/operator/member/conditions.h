@@ -9,8 +9,8 @@ namespace etcdop::member {
 /// Fills podName, podUID, pvcName, replicas, selector and the conditions Ready and VersionDrifted.
 void report(const Observation& seen, api::v1alpha2::EtcdMemberStatus& status);
 
-/// Takes Ready back if it was said of an EtcdMember that has no owner now, and its Pod is gone.
-/// Nothing else is said of it, and it gets no new Pod.
+/// Keeps Ready true to the Pod of an EtcdMember that has no owner now. Nothing else is said of it,
+/// and it gets no new Pod.
 void report_orphan(const Observation& seen, api::v1alpha2::EtcdMemberStatus& status);
 
 /// The fault of the certificates that a Pod would get, in words; empty: none.

@@ -137,8 +137,9 @@ Step pod_step(const Observation& seen) {
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
   if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
   if (has_founded(seen))
-    return in_memory(member) ? Step(EndFounding{uid})
-                             : Step(DeletePod{uid, "the cluster has been founded"});
+    return in_memory(member)
+               ? Step(EndFounding{uid})
+               : Step(DeletePod{uid, "the cluster has been founded", false, false, true});
   // Its data is on a volume: another Pod loses nothing. A running etcd is left as it is.
   if (seen.outdated && !in_memory(member))
     return DeletePod{uid, "etcd cannot run with the command line and image of this Pod", true};

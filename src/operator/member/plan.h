@@ -55,6 +55,7 @@ struct DeletePod {
   /// Likewise; the volume stays, so another Pod of the first member goes on with what it has. Data
   /// in memory goes with the Pod: it must not have had a node.
   bool if_idle = false;
+  bool if_unchanged = false;  ///< It goes as it was seen: a later owner may rely on it by now.
   std::string words() const { return "delete-pod: " + why; }
   std::string concerns() const { return ""; }
   bool operator==(const DeletePod&) const = default;
@@ -62,7 +63,8 @@ struct DeletePod {
   template <class S = DeletePod>
   static auto describe() {
     return api::value(api::sparse("uid", &S::uid), api::sparse("why", &S::why),
-                      api::sparse("ifDown", &S::if_down), api::sparse("ifIdle", &S::if_idle));
+                      api::sparse("ifDown", &S::if_down), api::sparse("ifIdle", &S::if_idle),
+                      api::sparse("ifUnchanged", &S::if_unchanged));
   }
 };
 /// Adds the Pod to the voters that the client Service and the budget count, or removes it.

@@ -1436,6 +1436,12 @@ TEST(MemberPlan, I17_AnOrphanWhosePodDoesNotServeIsNotCalledReady) {
   seen.cluster.reset();
   seen.member.metadata.owner_references.clear();
   EXPECT_EQ(ready(), "True");
+  seen.pod->status.conditions.clear();
+  EXPECT_EQ(ready(), "False") << "seed 34812: it hangs";
+  seen.member.status = plan(seen).status;
+  make_ready(*seen.pod);
+  EXPECT_EQ(ready(), "True") << "it goes on";
+  seen.member.status = plan(seen).status;
   seen.pod.reset();
   EXPECT_EQ(ready(), "False");
   seen.member.metadata.owner_references = {owner("EtcdCluster", "db", "c-1")};

@@ -449,6 +449,7 @@ struct Actor {
   Result<Done> operator()(const DeletePod& step) const {
     if (step.if_idle) return delete_idle(step.uid);
     if (step.if_down) return delete_down(step.uid);
+    if (step.if_unchanged) return remove_ours(seen.pod, with.stores.pods);
     if (member().spec.dormant) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
