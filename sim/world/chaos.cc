@@ -152,7 +152,9 @@ void World::operator_faults() {
   });
   every(Fault::ClockJump, 10s, 100s, [this] {
     if (Life* life = any_life()) {
-      const auto by = std::chrono::seconds(static_cast<int>(dice_.below(7200)) - 3600);
+      // To at most an hour off the right one.
+      const auto by = std::chrono::seconds(static_cast<int>(dice_.below(7200)) - 3600) +
+                      date_error_ - life->date().error();
       trace_.add("fault",
                  "the date of " + life->name() + " jumps by " + std::to_string(by.count()) + " s");
       life->date().jump(by);
@@ -742,6 +744,7 @@ void World::heal() {
     for (const std::string& kind : life->api().watched()) life->api().line(kind).silent_until(now);
     life->process().run_at(100);
     life->process().freeze_until(now);
+    life->date().jump(date_error_ - life->date().error());
     if (life->passage().old_build) kill(*life, 100ms);  // The upgrade ends.
   }
   for (const auto& key : clusters()) {

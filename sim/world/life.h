@@ -19,6 +19,7 @@ class ProcessDate final : public WallClock {
   explicit ProcessDate(const Clock& clock) : clock_(clock) {}
   WallTime wall_now() const override;
   void jump(std::chrono::seconds by) { error_ += by; }
+  std::chrono::seconds error() const { return error_; }
 
  private:
   const Clock& clock_;
