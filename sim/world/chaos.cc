@@ -787,7 +787,8 @@ void World::take_back_version(const api::ObjectKey& key) {
     const auto* ready =
         member ? runtime::find_condition(member->status.conditions, v1::kReady) : nullptr;
     if (ready && ready->message.find("a newer minor version has") != std::string::npos &&
-        members_of(key).size() == 1)  // Else its data is another etcd's.
+        !member->metadata.owner_references.empty() &&  // An orphan gets its owner first.
+        members_of(key).size() == 1)                   // Else its data is another etcd's.
       version = kNewest;
   }
   if (cluster->spec.version != version) set_version(key, version);
