@@ -245,11 +245,7 @@ struct Actor {
   /// so the EtcdCluster is asked for right before each one: a write may have taken long.
   template <class T>
   Result<T> own(const api::ObjectMeta& child, json::object patch) const {
-    const api::ObjectMeta& meta = seen.cluster.metadata;
-    auto cluster = with.api.get<v1::EtcdCluster>(meta.key());
-    if (!cluster) return Error(cluster.error()).during("find EtcdCluster " + meta.name);
-    if (cluster->metadata.uid != meta.uid || cluster->metadata.terminating())
-      return Error{Code::Conflict, "EtcdCluster " + meta.name + " is deleted"};
+    if (auto there = still_exists(with.api, seen.cluster); !there) return there.error();
     return with.api.merge_patch<T>(child.key(), std::move(patch));
   }
 
@@ -289,7 +285,8 @@ struct Actor {
     auto there = with.api.get<v1::EtcdMember>({ns(), member.name});
     if (!there) return Error(there.error()).during("adopt EtcdMember " + member.name);
     const bool labelled = cluster_of(there->metadata) == seen.cluster.metadata.key();
-    const bool ours = is_ours(there->metadata, seen.cluster.metadata.uid);
+    const api::OwnerReference* owner = there->metadata.controller();
+    const bool ours = owner && owner->uid == seen.cluster.metadata.uid;
     if (ours && labelled) return Done{};
     const bool may_adopt =
         ours || is_orphan(*there, seen.cluster) || has_lost_owner(*there, seen.cluster);
@@ -599,6 +596,14 @@ struct Actor {
 Result<Done> act(const Collaborators& with, const Observation& seen, const Plan& plan,
                  const Endpoints& endpoints, Proof& joiner) {
   return std::visit(Actor{with, seen, plan, endpoints, joiner}, plan.step);
+}
+
+Result<Done> still_exists(const Api& api, const v1::EtcdCluster& cluster) {
+  const api::ObjectMeta& meta = cluster.metadata;
+  auto now = api.get<v1::EtcdCluster>(meta.key());
+  if (!now) return Error(now.error()).during("find EtcdCluster " + meta.name);
+  if (now->metadata.uid == meta.uid && !now->metadata.terminating()) return Done{};
+  return Error{Code::Conflict, "EtcdCluster " + meta.name + " is deleted"};
 }
 
 }  // namespace etcdop::cluster

@@ -33,4 +33,9 @@ struct Proof {
 Result<Done> act(const Collaborators&, const Observation& seen, const Plan& plan,
                  const Endpoints& endpoints, Proof& joiner);
 
+/// Whether the API server has this EtcdCluster, and it is not being deleted; else Conflict or
+/// NotFound. Kubernetes deletes an object whose only owner is gone, so ask right before it gets
+/// one.
+Result<Done> still_exists(const Api& api, const api::v1alpha2::EtcdCluster& cluster);
+
 }  // namespace etcdop::cluster

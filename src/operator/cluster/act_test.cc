@@ -539,6 +539,22 @@ TEST_F(AdoptTest, K17_OnlyTheEtcdMemberThatWasSeenGetsTheLabel) {
   EXPECT_FALSE(stores.members.get({"prod", "db-a"})->metadata.controller()) << "it is no adoption";
 }
 
+/// A user patched the owner by hand. Without `controller` the cluster does not own it.
+TEST_F(AdoptTest, K17_AnOwnerThatIsNoControllerBecomesOne) {
+  api.change(v1::EtcdMember::resource, {"prod", "db-a"}, [&](json::object& object) {
+    object["metadata"].as_object()["ownerReferences"] =
+        json::array{json::object{{"apiVersion", "v"},
+                                 {"kind", "EtcdCluster"},
+                                 {"name", "db"},
+                                 {"uid", seen.cluster.metadata.uid}}};
+  });
+  ASSERT_TRUE(done(step));
+  const Json member = *api.find(v1::EtcdMember::resource, {"prod", "db-a"});
+  const json::array& owners = member.at("metadata").at("ownerReferences").as_array();
+  ASSERT_EQ(owners.size(), 1U);
+  EXPECT_EQ(owners[0].at("controller"), true);
+}
+
 TEST_F(AdoptTest, K17_AnObjectOfAnotherOwnerIsLeftAlone) {
   const json::array other{json::object{
       {"apiVersion", "v1"}, {"kind", "K"}, {"name", "n"}, {"uid", "o-1"}, {"controller", true}}};

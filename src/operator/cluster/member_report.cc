@@ -184,6 +184,16 @@ MemberFacts facts_of(const Observation& seen, const Seat& seat) {
   return out;
 }
 
+/// Without a list: whether so few answer as members of another etcd that the others are the
+/// cluster. Such a member may be all that the Services lead to. If most are of another etcd, the
+/// recorded id may be the wrong one, and a person judges.
+bool is_minority_elsewhere(const Observation& seen) {
+  const auto odd = std::ranges::count_if(seen.seats, &Seat::elsewhere);
+  const auto voted = std::ranges::count_if(
+      seen.seats, [](const Seat& s) { return s.object && s.object->voter && !s.object->removed; });
+  return odd < voted / 2 + 1;
+}
+
 bool is_news(const MemberFacts& fact, const Seat::Object& o) {
   return fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter ||
          fact.removed != o.removed || fact.elsewhere != o.elsewhere;
@@ -200,10 +210,12 @@ bool has_only_measurements(const json::object& patch) {
 
 std::vector<MemberFacts> facts(const Observation& seen) {
   std::vector<MemberFacts> out;
+  const bool few_elsewhere = is_minority_elsewhere(seen);
   for (const Seat& seat : seen.seats) {
     if (!seat.object || unstarted(seat)) continue;
-    // Without a quorum it may be all that the Services lead to.
-    if (!seat.listed && !seat.elsewhere && !is_removed(seen, seat)) continue;
+    const bool goes = seat.elsewhere && few_elsewhere;
+    const bool is_back = seat.object->elsewhere && seat.answer && !seat.elsewhere;
+    if (!seat.listed && !goes && !is_back && !is_removed(seen, seat)) continue;
     const MemberFacts fact = facts_of(seen, seat);
     if (is_news(fact, *seat.object)) out.push_back(fact);
   }

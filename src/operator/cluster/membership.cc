@@ -97,7 +97,7 @@ bool keeps_up_with(const Observation& seen, const Seat& seat) {
 bool gives_way(const View& view) {
   const auto keeps_up = [&](const Seat* s) { return keeps_up_with(view.seen, *s); };
   return view.seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory &&
-         replacement_has_no_place(view.census) && view.staying() > 0 &&
+         replacement_has_no_place(view.census) && !view.census.voters.empty() &&
          std::ranges::all_of(view.census.voters, keeps_up);
 }
 
@@ -110,6 +110,8 @@ bool is_stalled(const Observation& seen, const Seat& seat) {
 
 const Seat* leaves_first(const Observation& seen, const Census& census) {
   if (!replacement_has_no_place(census)) return nullptr;
+  // One at most: the joiner is called blocked for some seconds after it has got the place.
+  if (std::cmp_less(census.voters.size(), census.want)) return nullptr;
   const auto keeps_up = [&](const Seat* s) { return keeps_up_with(seen, *s); };
   const Seat* leader = nullptr;  // If all leave, no member can take the leadership from it.
   for (const Seat* seat : census.leaving) {

@@ -31,6 +31,7 @@ struct SeatObject {
   std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
   std::string member_id;        ///< status.memberID; empty until it is known.
   bool orphan = false;          ///< It has no owner, and may be adopted: see remains.h.
+  bool disowned = false;        ///< It is astray, and has no controller.
   bool astray = false;          ///< Its cluster runs, and it lacks its owner or its label.
   /// Its spec.tls encrypts other ports than the EtcdCluster's; only while that has no id.
   bool other_tls = false;
@@ -61,15 +62,15 @@ struct SeatObject {
         api::sparse("current", &S::current), api::sparse("hasFinalizer", &S::has_finalizer),
         api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
         api::sparse("orphan", &S::orphan), api::sparse("astray", &S::astray),
-        api::sparse("otherTLS", &S::other_tls), api::sparse("otherMedium", &S::other_medium),
-        api::sparse("token", &S::token), api::sparse("voter", &S::voter),
-        api::sparse("ready", &S::ready), api::sparse("reason", &S::reason),
-        api::sparse("lost", &S::lost), api::sparse("saysLost", &S::says_lost),
-        api::sparse("joinedIn", &S::joined_in), api::sparse("removed", &S::removed),
-        api::sparse("elsewhere", &S::elsewhere), api::sparse("unborn", &S::unborn),
-        api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
-        api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
-        api::sparse("created", &S::created));
+        api::sparse("disowned", &S::disowned), api::sparse("otherTLS", &S::other_tls),
+        api::sparse("otherMedium", &S::other_medium), api::sparse("token", &S::token),
+        api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
+        api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
+        api::sparse("saysLost", &S::says_lost), api::sparse("joinedIn", &S::joined_in),
+        api::sparse("removed", &S::removed), api::sparse("elsewhere", &S::elsewhere),
+        api::sparse("unborn", &S::unborn), api::sparse("version", &S::version),
+        api::sparse("specVersion", &S::spec_version), api::sparse("madeAs", &S::made_as),
+        api::sparse("trouble", &S::trouble), api::sparse("created", &S::created));
   }
 };
 

@@ -496,6 +496,15 @@ TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
          o.cluster.status.members.emplace_back().name = "c";
        },
        "adopt-members c", "but it is recorded: without its label its Pod is never made again"},
+      {"a:V- b:V- c:V-",
+       [](auto& o) {
+         o.linearizable = false;
+         for (Seat& s : o.seats) s.listed.reset();
+         o.cluster.status.members.emplace_back().name = "c";
+         seat(o, "c").object->disowned = true;
+         seat(o, "c").object->member_id.clear();
+       },
+       "none", "it may be a copy, which would vote on an empty volume"},
       {"c:N",
        [](auto& o) {
          o.cluster.status.cluster_id.clear();
@@ -1680,6 +1689,7 @@ TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
   EXPECT_EQ(step_for("c:V*! d:Us", 120), "none") << "a sole voter stays until another votes";
   EXPECT_EQ(step_for("a:V*! b:V+! c:V+! d:Us", 120), "remove-from-etcd b")
       << "seed 33853: all leave, so the leader stays until another can lead";
+  EXPECT_EQ(step_for("a:V*! c:V+! d:Us", 120), "none") << "one makes room, not all";
   EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 120,
                      [](Observation& o) { seat(o, "b").answer->index = 5000; }),
             "none")
@@ -1764,6 +1774,19 @@ TEST(ClusterPlan, K5_AMemberOfAnotherClusterFreezesNothing) {
   ASSERT_EQ(p.facts.size(), 1U) << "seed 37394: it may be all that the Services lead to";
   EXPECT_TRUE(p.facts[0].elsewhere);
   EXPECT_EQ(p.facts[0].member_id, seat(seen, "c").object->member_id);
+  seat(seen, "c").object->elsewhere = true;
+  EXPECT_TRUE(plan(seen).facts.empty());
+  seat(seen, "c").elsewhere = false;
+  seat(seen, "c").answer = Seat::Answer{"3.6.16", {}};
+  ASSERT_EQ(plan(seen).facts.size(), 1U) << "its peers find it again, so that a quorum can form";
+  EXPECT_FALSE(plan(seen).facts[0].elsewhere);
+  seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  for (Seat& one : seen.seats) {
+    one.listed.reset();
+    one.elsewhere = one.name != "a";
+  }
+  EXPECT_TRUE(plan(seen).facts.empty()) << "the recorded id may be the wrong one";
 }
 
 /// The kubelet reports the end of a container some seconds late.

@@ -211,6 +211,7 @@ void Reconciler::observe_member(const v1::EtcdMember& member, Observation& seen,
   seat.peer_url = peer_url_of(member);
   seat.object = object_of(member, cluster);
   seat.object->orphan = orphan;
+  seat.object->disowned = disowned;
   seat.object->astray = disowned || cluster_of(member.metadata) != cluster.metadata.key();
   const auto pod = with_.stores.pods.get(key);
   if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);

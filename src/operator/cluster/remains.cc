@@ -136,7 +136,9 @@ Verdict adopt_astray(const View& view) {
   const auto is_recorded = [&](const Seat& seat) {
     const v1::EtcdClusterStatus& status = view.seen.cluster.status;
     const auto named = [&](const auto& one) { return one.name == seat.name; };
-    return std::ranges::any_of(status.members, named) ||
+    // Without an id and an owner it may be a copy of that member, which a user applied again.
+    const bool may_be_copy = seat.object->disowned && seat.object->member_id.empty();
+    return (!may_be_copy && std::ranges::any_of(status.members, named)) ||
            std::ranges::any_of(status.pending_members, named);
   };
   for (const Seat& seat : view.seen.seats)
@@ -153,7 +155,8 @@ bool lacks_only_owner(const api::ObjectMeta& meta, const v1::EtcdCluster& cluste
 
 json::object ownership(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
   json::array owners;
-  for (const api::OwnerReference& owner : of.owner_references) owners.push_back(api::encode(owner));
+  for (const api::OwnerReference& owner : of.owner_references)
+    if (owner.uid != cluster.metadata.uid) owners.push_back(api::encode(owner));
   owners.push_back(owned_by_controller(cluster).at(0));
   return {{"metadata",
            {{"uid", of.uid},

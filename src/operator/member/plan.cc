@@ -194,8 +194,8 @@ Step next(const Observation& seen) {
   // A voter that lost its data has lost its promises: it is replaced, never refilled.
   if (data_lost(seen)) return NoStep{};
   // Without an owner it may be a copy of one that has a vote and has lost its data: it gets none.
-  if (!member.metadata.controller() && (in_memory(member) ? !seen.pod : !seen.volume))
-    return NoStep{};
+  const bool has_place = in_memory(member) ? seen.pod.has_value() : seen.volume.has_value();
+  if (!member.metadata.controller() && !has_place && !founds(seen)) return NoStep{};
   if (in_memory(member)) return pod_step(seen);
   if (!seen.volume) return CreateVolume{};
   if (volume_has_lost_owner(seen)) return AdoptVolume{seen.volume->metadata.uid};

@@ -305,6 +305,8 @@ struct Actor {
     if (!child || !is_ours(child->metadata, meta().uid) || child->metadata.terminating())
       return Done{};
     auto gone = with.api.remove_unchanged<T>(child->metadata);
+    if (gone.failed_with(Code::Conflict))  // The watch may be silent.
+      look_again(with.api, store, child->metadata.key(), child->metadata.uid);
     if (!gone)
       return Error(gone.error())
           .during(std::string("delete ") + T::resource.kind + " " + child->metadata.name);
