@@ -530,7 +530,9 @@ void Checker::check_identity(const v1::EtcdCluster& is) {
     if (!known.cluster_id.empty() && id != known.cluster_id)
       violated("I4", "status.clusterID changes from " + known.cluster_id + " to \"" + id + "\"");
     // Before the cluster has an ID, a user who migrates it here may still write a token.
-    const bool counts = !known.cluster_id.empty() || is.restoring();
+    const bool begins =
+        known.cluster_id.empty() && is.restoring() && is.status.restore->cluster_token == token;
+    const bool counts = (!known.cluster_id.empty() || is.restoring()) && !begins;
     if (counts && !known.token.empty() && token != known.token)
       violated("I4", "status.clusterToken changes from " + known.token + " to \"" + token + "\"");
   }

@@ -77,7 +77,7 @@ class Granted {
     return kube::remove<T>(api_, key, uid);
   }
   template <class T>
-  Result<Done> remove_unchanged(const api::ObjectMeta& read) const {
+  Result<std::optional<T>> remove_unchanged(const api::ObjectMeta& read) const {
     needs<T, Verb::Delete>();
     return kube::remove_unchanged<T>(api_, read);
   }

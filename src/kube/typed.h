@@ -93,9 +93,20 @@ Result<T> json_patch(Api& api, const ObjectKey& key, Json operations) {
 /// with the last state of a deleted object, others with a Status.
 bool is_kept(const Json& deleted, const char* kind);
 
+/// The object that a delete has answered with, while something (a finalizer, a grace period) keeps
+/// it; nullopt: it is deleted.
+template <class T>
+Result<std::optional<T>> kept(Result<Json> deleted) {
+  if (deleted.failed_with(Code::NotFound)) return std::optional<T>();
+  if (!deleted) return deleted.error();
+  if (!is_kept(*deleted, T::resource.kind)) return std::optional<T>();
+  auto object = decoded<T>(std::move(deleted));
+  if (!object) return object.error();
+  return std::optional<T>(std::move(*object));
+}
+
 /// Deletes the object with that UID, and no other, in the background. Returns the object while
-/// something (a finalizer, a grace period) keeps it; nullopt, a success, if the object is deleted
-/// or has another UID.
+/// something keeps it; nullopt, a success, if the object is deleted or has another UID.
 template <class T>
 Result<std::optional<T>> remove(Api& api, const ObjectKey& key, const std::string& uid) {
   auto gone = api.call({Verb::Delete,
@@ -106,20 +117,14 @@ Result<std::optional<T>> remove(Api& api, const ObjectKey& key, const std::strin
                         {},
                         {},
                         {{"preconditions", {{"uid", uid}}}, {"propagationPolicy", "Background"}}});
-  if (gone.failed_with(Code::NotFound) || gone.failed_with(Code::Conflict))
-    return std::optional<T>();
-  if (!gone) return gone.error();
-  if (!is_kept(*gone, T::resource.kind)) return std::optional<T>();
-  auto object = decoded<T>(std::move(gone));
-  if (!object) return object.error();
-  return std::optional<T>(std::move(*object));
+  if (gone.failed_with(Code::Conflict)) return std::optional<T>();
+  return kept<T>(std::move(gone));
 }
 
-/// Deletes the object if it still is as it was read. Conflict: it has changed, or is another one.
-/// Already deleted is a success.
+/// The same, if the object still is as it was read. Conflict: it has changed, or is another one.
 template <class T>
-Result<Done> remove_unchanged(Api& api, const api::ObjectMeta& read) {
-  auto gone =
+Result<std::optional<T>> remove_unchanged(Api& api, const api::ObjectMeta& read) {
+  return kept<T>(
       api.call({Verb::Delete,
                 T::resource,
                 read.ns,
@@ -128,9 +133,7 @@ Result<Done> remove_unchanged(Api& api, const api::ObjectMeta& read) {
                 {},
                 {},
                 {{"preconditions", {{"uid", read.uid}, {"resourceVersion", read.resource_version}}},
-                 {"propagationPolicy", "Background"}}});
-  if (gone || gone.failed_with(Code::NotFound)) return Done{};
-  return gone.error();
+                 {"propagationPolicy", "Background"}}}));
 }
 
 }  // namespace etcdop::kube

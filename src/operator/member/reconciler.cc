@@ -310,7 +310,8 @@ struct Actor {
     if (!gone)
       return Error(gone.error())
           .during(std::string("delete ") + T::resource.kind + " " + child->metadata.name);
-    look_again(with.api, store, child->metadata.key(), child->metadata.uid);
+    if (*gone) store.wrote(std::move(**gone));
+    else store.saw_deleted(child->metadata.key(), child->metadata.uid);
     return Done{};
   }
 
