@@ -194,8 +194,11 @@ TEST_F(ScenarioOfAdmission, I17_WhatAdmissionAddsIsNeitherFoughtNorTakenForEtcds
   EXPECT_EQ(made(kube::Pod::resource), 6U);
 }
 
-/// Seeds 392 and 415: for a moment the voter had no Pod, and the joiner had taken its place.
-TEST_F(ScenarioOfNodes, K1_AJoinerLeavesItsPlaceToAVoterThatFindsNone) {
+/// Seeds 392, 415 and 60021: for a moment the voter had no Pod, and the joiner had taken its place.
+/// A voter that a user has deleted is needed until another one votes.
+class ScenarioOfAPlace : public ScenarioOfNodes, public testing::WithParamInterface<bool> {};
+
+TEST_P(ScenarioOfAPlace, K1_AJoinerLeavesItToAVoterThatFindsNone) {
   (void)world.start_operator();
   world.create_cluster(
       kKey, {.replicas = 1, .version = "3.6.16", .progress_deadline_s = 60, .apart = true});
@@ -218,12 +221,15 @@ TEST_F(ScenarioOfNodes, K1_AJoinerLeavesItsPlaceToAVoterThatFindsNone) {
   };
   world.scale(kKey, 2);
   EXPECT_TRUE(world.run_until(joiner_has_pod, 30s));
+  if (GetParam()) world.delete_object(v1::EtcdMember::resource, {"prod", voter});
   world.delete_object(kube::Pod::resource, {"prod", voter});
   EXPECT_TRUE(world.run_until([&] { return !joiner_has_pod(); }, 3min));
   EXPECT_TRUE(world.run_until([&] { return read<kube::Pod>({"prod", voter}) != nullptr; }, 3min));
   cordon(false);
   world.must_converge(10min);
 }
+
+INSTANTIATE_TEST_SUITE_P(IsDeleted, ScenarioOfAPlace, testing::Bool());
 
 TEST_F(ScenarioOfNodes, I17_AMemberWhoseVolumeIsFullIsToldAndKept) {
   settled_cluster(3);

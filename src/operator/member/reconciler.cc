@@ -142,7 +142,7 @@ std::string Reconciler::voter_without_place(const Observation& seen) const {
     const auto* ready = runtime::find_condition(other->status.conditions, v1::kReady);
     const bool has_no_place =
         ready && (ready->reason == v1::kUnschedulable || ready->reason == v1::kPodRejected);
-    if (has_no_place && other->status.is_voter && !other->metadata.terminating() &&
+    if (has_no_place && other->status.is_voter && !other->status.removed &&
         is_ours(other->metadata, cluster.metadata.uid))
       return other->metadata.name;
   }
