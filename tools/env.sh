@@ -30,10 +30,7 @@ configure() {
 
 # comes_first COMMAND... &: that command, in a session of its own that comes before all others, as the servers of
 # tools/cluster/lib.sh do. Ctrl-C and signals to this script's group do not reach it: it gets SIGTERM when this script ends.
-# shellcheck disable=SC2016
-comes_first() {
-  exec setpriv --pdeathsig TERM setsid bash -c 'echo -10 2>/dev/null >/proc/self/autogroup; exec "$@"' - "$@"
-}
+comes_first() { exec setpriv --pdeathsig TERM "${in_first_session[@]}" "$@"; }
 
 # sources_id FOLDER...: a name for what is committed in these folders but for unit tests. Runs of the same sources add up.
 sources_id() { git ls-tree -r HEAD -- "$@" | grep -v '_test\.cc$' | sha256sum | cut -c1-16; }

@@ -293,9 +293,9 @@ void World::node_faults() {
     const auto members = cluster ? members_of(*cluster) : std::vector<api::ObjectKey>();
     if (members.empty()) return;
     const api::ObjectKey& member = members[dice_.below(members.size())];
+    // Only a member whose id is known: else nobody could tell which etcd is right.
     const auto may_go = [this, cluster = *cluster, member] {
-      const auto known =
-          read<v1::EtcdMember>(member);  // Else nobody could tell which etcd is right.
+      const auto known = read<v1::EtcdMember>(member);
       return faults_.on(Fault::ForeignData) && known && !known->status.member_id.empty() &&
              etcd_of(cluster).value != 0 && can_lose_data(cluster, member, true);
     };
@@ -849,7 +849,7 @@ void World::discard_members(const api::ObjectKey& key) {
     return;
   for (const api::ObjectKey& name : members_of(key))
     if (const auto member = read<v1::EtcdMember>(name);
-        member->metadata.owner_references.empty() && !(differ && runs(name)))
+        member->metadata.owner_references.empty() && (!differ || member->spec.dormant))
       delete_object(v1::EtcdMember::resource, name);
 }
 

@@ -16,7 +16,7 @@ VERSITYGW=$(built versitygw)/versitygw ETCDUTL=$(built "etcd-$ETCD_VERSION")/etc
 export VERSITYGW ETCDUTL
 comes_first /usr/bin/python3 test/integration/restores.py "$manager" "${programs[@]}" &
 running=$!
-trap 'kill "$running" 2>/dev/null || true; wait "$running" || true' EXIT
+trap 'kill "$running" && wait "$running"' EXIT # Interrupted: not before its etcds have ended.
 ended=0
 wait "$running" || ended=$?
 trap - EXIT

@@ -43,6 +43,11 @@ alive() {
   [ -s "$1" ] && read -r pid started <"$1" && [ "$(cut -d' ' -f22 "/proc/$pid/stat" 2>/dev/null)" = "$started" ]
 }
 
+# Linux shares the processors between sessions, whatever the niceness in another one. A server comes first: it is started as
+# "${in_first_session[@]}" COMMAND...
+# shellcheck disable=SC2016
+in_first_session=(setsid bash -c 'echo -10 2>/dev/null >/proc/self/autogroup; exec "$@"' -)
+
 # folders that a node mounts its own over; up.sh makes those that the machine lacks, down.sh removes them again
 MOUNTPOINTS="/etc/cni /opt/local-path-provisioner /var/lib/cni /var/lib/containerd /var/lib/kubelet \
 /var/log/containers /var/log/pods"

@@ -7,9 +7,7 @@ start() {
   local name=$1
   shift
   if alive "$STATE/run/$name.pid"; then return; fi
-  # Linux shares the processors between sessions, whatever the niceness in another one: a server comes first.
-  # shellcheck disable=SC2016
-  setsid bash -c 'echo -10 2>/dev/null >/proc/self/autogroup; exec "$@"' - "$@" >>"$STATE/log/$name.log" 2>&1 </dev/null &
+  "${in_first_session[@]}" "$@" >>"$STATE/log/$name.log" 2>&1 </dev/null &
   echo "$! $(cut -d' ' -f22 "/proc/$!/stat")" >"$STATE/run/$name.pid"
 }
 

@@ -191,7 +191,7 @@ bool is_minority_elsewhere(const Observation& seen) {
   const auto odd = std::ranges::count_if(seen.seats, &Seat::elsewhere);
   const auto voted = std::ranges::count_if(
       seen.seats, [](const Seat& s) { return s.object && s.object->voter && !s.object->removed; });
-  return odd < voted / 2 + 1;
+  return odd < quorum(static_cast<int>(voted));
 }
 
 bool is_news(const MemberFacts& fact, const Seat::Object& o) {

@@ -120,7 +120,7 @@ Observation without_strangers(Observation seen) {
     const bool is_listed =
         seat.listed && seat.listed->started && (id.empty() || etcd::to_hex(seat.listed->id) == id);
     const bool is_recorded =
-        seat.object->member_id.empty() &&
+        id.empty() &&
         std::ranges::find(pending, seat.name, &v1::PendingMember::name) != pending.end();
     const bool is_gone = seat.object->terminating && !seat.listed;
     if (is_listed || is_recorded || is_gone) continue;

@@ -136,10 +136,10 @@ Step pod_step(const Observation& seen) {
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
   if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
-  if (has_founded(seen))
-    return in_memory(member)
-               ? Step(EndFounding{uid})
-               : Step(DeletePod{uid, "the cluster has been founded", false, false, true});
+  if (has_founded(seen)) {
+    if (in_memory(member)) return EndFounding{uid};
+    return DeletePod{.uid = uid, .why = "the cluster has been founded", .if_unchanged = true};
+  }
   // Its data is on a volume: another Pod loses nothing. A running etcd is left as it is.
   if (seen.outdated && !in_memory(member))
     return DeletePod{uid, "etcd cannot run with the command line and image of this Pod", true};
