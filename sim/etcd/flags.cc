@@ -84,7 +84,8 @@ Result<Done> take(Flags& flags, const std::string& name, const std::string& valu
   } else if (name == "initial-cluster-token") {
     flags.token = value;
   } else if (name == "initial-cluster-state") {
-    check(value == "new" || value == "existing", "--initial-cluster-state is new or existing");
+    if (value != "new" && value != "existing")
+      return Error{Code::Invalid, "invalid value \"" + value + "\" for flag -" + name};
     flags.existing = value == "existing";
   } else if (name == "max-learners") {
     if (!facts.max_learners_flag)

@@ -11,6 +11,7 @@
 #include "kube/core_types.h"
 #include "kube/secret_object.h"
 #include "operator/credentials/passwords.h"
+#include "operator/pods/etcd_pod.h"
 #include "runtime/conditions.h"
 #include "sim/api/budgets.h"
 #include "sim/world/nodes.h"
@@ -170,6 +171,7 @@ Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& c
     const auto pod = server_.read<kube::Pod>({call.ns, call.name});
     if (pod && pod->metadata.labels.contains(v1::kClusterLabel))
       out.cluster = {call.ns, pod->metadata.labels.at(v1::kClusterLabel)};
+    out.told_down = pod && cannot_run(*pod) && at(call.body, {"preconditions", "resourceVersion"});
   }
   if (!out.cluster) return out;
   out.was_paused = was_paused(*out.cluster, sent);
@@ -249,7 +251,7 @@ bool Checker::restore_ends(const api::ObjectKey& cluster, const Json& pod, Insta
 void Checker::after_write(const std::string& who, const kube::Call& call, bool done,
                           const Doubt& doubt) {
   if (!done || !doubt.cluster || !doubt.had_quorum || being_deleted(*doubt.cluster)) return;
-  if (doubt.was_paused || doubt.restored) return;
+  if (doubt.was_paused || doubt.restored || doubt.told_down) return;
   // No client relies on a cluster that was never Available: its first Pod is recreated.
   const auto cluster = server_.look(v1::EtcdCluster::resource, *doubt.cluster);
   if (!announced_.contains(text_at(*cluster, {"metadata", "uid"}))) return;

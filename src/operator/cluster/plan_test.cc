@@ -475,6 +475,14 @@ TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
        "create-member #1", "etcd has another member of that name"},
       {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").object->member_id.clear(); }, "adopt-members c",
        "seeds 21285 and 27187: its id was not written yet"},
+      {"a:V* b:V+ c:V+",
+       [](auto& o) {
+         seat(o, "c").object->member_id.clear();
+         seat(o, "c").listed->started = false;
+       },
+       "adopt-members c", "seed 64319: nor had its etcd started"},
+      {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").listed->started = false; }, "none",
+       "it has an id, and etcd lists another member with its address"},
       {"a:V* b:V+ c:N", nothing, "create-member #1", "neither etcd nor the record knows it"},
       {"a:V* b:V+ c:N!", nothing, "adopt-members c",
        "seed 1330: etcd has removed it, and nobody else lets it go"},

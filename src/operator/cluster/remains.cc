@@ -117,8 +117,8 @@ Observation without_strangers(Observation seen) {
   for (Seat& seat : seen.seats) {
     if (!seat.object || !seat.object->astray) continue;
     const std::string& id = seat.object->member_id;  // Empty: it could not be written yet.
-    const bool is_listed =
-        seat.listed && seat.listed->started && (id.empty() || etcd::to_hex(seat.listed->id) == id);
+    const bool has_id = seat.listed && seat.listed->started && etcd::to_hex(seat.listed->id) == id;
+    const bool is_listed = has_id || (seat.listed && id.empty());
     const bool is_recorded =
         id.empty() &&
         std::ranges::find(pending, seat.name, &v1::PendingMember::name) != pending.end();

@@ -65,7 +65,17 @@ bool may_not_go_on(const Observation& seen) {
 /// a volume that is emptied under it, it would found a second cluster with the same ids. No client
 /// relies on the cluster yet, and the other members wait for this.
 bool has_founded(const Observation& seen) {
-  return founds_a_cluster(*seen.pod) && is_first(seen) && goes_on(seen) && !may_not_go_on(seen);
+  return !in_memory(seen.member) && founds_a_cluster(*seen.pod) && is_first(seen) &&
+         goes_on(seen) && !may_not_go_on(seen);
+}
+
+/// What the annotation of a first member with data in memory is to say from now on; empty: it may
+/// stay. Its cluster has been founded, or a user wrote what no etcd starts with.
+std::string state_to_set(const Observation& seen) {
+  const auto says = annotated_state(*seen.pod);
+  if (!in_memory(seen.member) || !says || *says == "existing") return "";
+  if (!founds(seen)) return "existing";
+  return *says == "new" ? "" : "new";
 }
 
 /// The spec of a first member was corrected before its etcd ran, and its Pod has the earlier one.
@@ -136,10 +146,10 @@ Step pod_step(const Observation& seen) {
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
   if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
-  if (has_founded(seen)) {
-    if (in_memory(member)) return EndFounding{uid};
+  if (const std::string state = state_to_set(seen); !state.empty())
+    return SetInitialState{uid, state};
+  if (has_founded(seen))
     return DeletePod{.uid = uid, .why = "the cluster has been founded", .if_unchanged = true};
-  }
   // Its data is on a volume: another Pod loses nothing. A running etcd is left as it is.
   if (seen.outdated && !in_memory(member))
     return DeletePod{uid, "etcd cannot run with the command line and image of this Pod", true};

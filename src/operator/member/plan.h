@@ -128,10 +128,19 @@ struct AdoptVolume : ByUid {
   static constexpr StepTraits traits{"adopt-volume", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "adopt-volume"; }
 };
-/// Tells the Pod that founded a cluster in memory not to found one at its next start.
-struct EndFounding : ByUid {
-  static constexpr StepTraits traits{"end-founding", Asks::ApiServer, Effect::AtOnce};
-  std::string words() const { return "end-founding"; }
+/// What the etcd of a first member with data in memory is told at its next start: "existing" once a
+/// cluster has been founded, so that it never founds another.
+struct SetInitialState {
+  static constexpr StepTraits traits{"set-initial-state", Asks::ApiServer, Effect::AtOnce};
+  std::string uid, state;
+  std::string words() const { return "set-initial-state " + state; }
+  std::string concerns() const { return ""; }
+  bool operator==(const SetInitialState&) const = default;
+
+  template <class S = SetInitialState>
+  static auto describe() {
+    return api::value(api::sparse("uid", &S::uid), api::sparse("state", &S::state));
+  }
 };
 /// Removes the list with which the etcd of a Pod with data in memory has joined: it joins only
 /// once.
@@ -141,7 +150,7 @@ struct EndJoining : ByUid {
 };
 using Step = OneStepOf<ReleaseFinalizer, ReleaseUnborn, AddFinalizer, DeleteUnboundVolume,
                        CreateVolume, CreatePod, DeletePod, SetRole, MarkLeaving, LabelWithUid,
-                       AdoptVolume, AdoptPod, AdmitPod, EndFounding, EndJoining>;
+                       AdoptVolume, AdoptPod, AdmitPod, SetInitialState, EndJoining>;
 
 /// The cluster's controller writes memberID, isVoter and version of the status.
 using Plan = PlanOf<api::v1alpha2::EtcdMemberStatus, Step>;

@@ -210,6 +210,7 @@ TEST(MemberPlan, K17_APodInMemoryWithoutItsLabelGetsItAgain) {
   Observation seen = whole();
   seen.member.spec.storage.medium = v1::Medium::Memory;
   seen.member.status.member_id = "1";
+  seen.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=existing");
   seen.member.status.pod_uid = "p-1";
   seen.volume.reset();
   EXPECT_EQ(to_string(plan(seen).step), "none");
@@ -486,6 +487,7 @@ TEST(MemberPlan, Table) {
       {[](auto& o) {
          o.outdated = true;
          o.member.spec.storage.medium = v1::Medium::Memory;
+         o.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=existing");
          o.member.status.pod_uid = "p-1";
          o.volume.reset();
        },
@@ -597,6 +599,7 @@ TEST(MemberPlan, Table) {
          o.pod->metadata.labels[v1::kLeavingLabel] = "true";
          o.member.status.removed = true;
          o.member.spec.storage.medium = v1::Medium::Memory;
+         o.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=existing");
          o.member.status.pod_uid = "p-1";
          o.volume.reset();
        },
@@ -885,18 +888,46 @@ TEST(MemberPlan, S50_OfDataInMemoryThereIsOnePodAndNeverASecond) {
          o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
          o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "new";
        },
-       "end-founding", "its Pod stays"},
+       "set-initial-state existing", "its Pod stays"},
       {[](auto& o) {
          founded(o, 1);
          o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
        },
-       "end-founding", "somebody took the annotation away: etcd's default is new"},
+       "set-initial-state existing", "somebody took the annotation away: etcd's default is new"},
       {[](auto& o) {
          founded(o, 1);
          o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
          o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "existing";
        },
        "none", "it is told already"},
+      {[](auto& o) {
+         founded(o, 2);
+         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
+         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "edited";
+       },
+       "set-initial-state existing", "a user edited it later: no etcd starts with it"},
+      {[](auto& o) {
+         o.cluster->status.cluster_id.clear();
+         o.member.status.member_id.clear();
+         o.member.spec.bootstrap = true;
+         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
+         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "edited";
+       },
+       "set-initial-state new", "before it founded"},
+      {[](auto& o) {
+         o.cluster->status.cluster_id.clear();
+         o.member.status.member_id.clear();
+         o.member.spec.bootstrap = true;
+         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
+         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "existing";
+       },
+       "none", "it may have founded: it is never told to found once more"},
+      {[](auto& o) {
+         founded(o, 2);
+         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list",
+                                              "--initial-cluster-state=new"};
+       },
+       "none", "another operator's Pod: an annotation would change nothing"},
       {[](auto& o) {
          o.pod->metadata.annotations[v1::kInitialClusterAnnotation] = o.member.spec.initial_cluster;
        },

@@ -54,7 +54,7 @@ std::string contested_write(const Observation& seen, const Step& step) {
   const bool told =
       std::holds_alternative<SetRole>(step) || std::holds_alternative<MarkLeaving>(step) ||
       std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<AdoptPod>(step) ||
-      std::holds_alternative<EndFounding>(step);
+      std::holds_alternative<SetInitialState>(step);
   return told ? to_string(step) + " " + seen.pod->metadata.uid : "";
 }
 
@@ -489,8 +489,8 @@ struct Actor {
         "admit");
   }
 
-  Result<Done> operator()(const EndFounding& step) const {
-    return annotate_pod(step.uid, v1::kInitialStateAnnotation, "existing");
+  Result<Done> operator()(const SetInitialState& step) const {
+    return annotate_pod(step.uid, v1::kInitialStateAnnotation, Json(step.state));
   }
 
   Result<Done> operator()(const EndJoining& step) const {

@@ -91,8 +91,13 @@ bool may_join(const kube::Pod& pod) {
 bool founds_a_cluster(const kube::Pod& pod) {
   if (!argument(pod, kInitialClusterFlag)) return false;
   if (const auto state = argument(pod, kInitialStateFlag)) return *state == "new";
+  return annotated_state(pod) != "existing";
+}
+
+std::optional<std::string> annotated_state(const kube::Pod& pod) {
+  if (!argument(pod, kInitialClusterFlag) || argument(pod, kInitialStateFlag)) return std::nullopt;
   const auto said = pod.metadata.annotations.find(api::v1alpha2::kInitialStateAnnotation);
-  return said == pod.metadata.annotations.end() || said->second != "existing";  // etcd's default.
+  return said == pod.metadata.annotations.end() ? "new" : said->second;  // etcd's default.
 }
 
 bool has_to_restore(const kube::Pod& pod) {

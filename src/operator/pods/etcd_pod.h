@@ -48,6 +48,9 @@ bool may_join(const kube::Pod& pod);
 /// Whether the Pod starts etcd as the first member of a new cluster whenever its data directory is
 /// empty: by its command, or for data in memory by its annotation.
 bool founds_a_cluster(const kube::Pod& pod);
+/// The initial state that the Pod's annotation gives to etcd; nullopt: its command has it, or no
+/// list of first members.
+std::optional<std::string> annotated_state(const kube::Pod& pod);
 /// Whether its etcd waits until a snapshot is restored.
 bool has_to_restore(const kube::Pod& pod);
 /// The value of such a flag ("--name=") in the Pod's command; 0: absent, or no positive number.
