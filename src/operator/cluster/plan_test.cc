@@ -481,7 +481,7 @@ TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
          seat(o, "c").listed->started = false;
        },
        "adopt-members c", "seed 64319: nor had its etcd started"},
-      {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").listed->started = false; }, "none",
+      {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").listed->started = false; }, "create-member #1",
        "it has an id, and etcd lists another member with its address"},
       {"a:V* b:V+ c:N", nothing, "create-member #1", "neither etcd nor the record knows it"},
       {"a:V* b:V+ c:N!", nothing, "adopt-members c",
