@@ -17,13 +17,6 @@ namespace {
 constexpr std::uint64_t kKeys = 4;
 constexpr Duration kSeenWithin = 10s;  // An operator notices an edit of a Service within this.
 
-bool selects(const std::map<std::string, std::string>& selector, const api::ObjectMeta& metadata) {
-  return std::ranges::all_of(selector, [&](const auto& wanted) {
-    const auto label = metadata.labels.find(wanted.first);
-    return label != metadata.labels.end() && label->second == wanted.second;
-  });
-}
-
 }  // namespace
 
 Clients::Clients(Scheduler& world, ApiServer& server, EtcdNet& net, const Nodes& nodes,
@@ -44,9 +37,7 @@ std::vector<std::string> Clients::endpoints(const api::ObjectKey& key) const {
   const auto service = server_.read<kube::Service>(key);
   if (!service || service->spec.selector.empty()) return out;
   for (const auto& pod : server_.read_all<kube::Pod>()) {
-    if (pod->metadata.ns != key.ns || !selects(service->spec.selector, pod->metadata)) continue;
-    const bool ready = pod->ready() && !pod->metadata.terminating();
-    if (!ready && !service->spec.publish_not_ready_addresses) continue;
+    if (pod->metadata.ns != key.ns || !leads_to(*service, *pod)) continue;
     if (const std::string address = nodes_.address_of(pod->metadata.key()); !address.empty())
       out.push_back(address);
   }

@@ -922,6 +922,16 @@ void Nodes::unprotect(const api::ObjectKey& claim) {
   });
 }
 
+bool leads_to(const kube::Service& service, const kube::Pod& pod) {
+  const auto& selector = service.spec.selector;
+  const auto has = [&](const auto& wanted) {
+    const auto label = pod.metadata.labels.find(wanted.first);
+    return label != pod.metadata.labels.end() && label->second == wanted.second;
+  };
+  if (selector.empty() || !std::ranges::all_of(selector, has)) return false;
+  return service.spec.publish_not_ready_addresses || (pod.ready() && !pod.metadata.terminating());
+}
+
 std::optional<std::string> Nodes::resolve(const std::string& host) const {
   const std::size_t first = host.find('.');
   if (const auto other = misdirected_.find(host.substr(0, first));
@@ -933,11 +943,14 @@ std::optional<std::string> Nodes::resolve(const std::string& host) const {
   const std::size_t third = host.find('.', second + 1);
   const api::ObjectKey service{host.substr(second + 1, third - second - 1),
                                host.substr(first + 1, second - first - 1)};
-  if (!server_.look(kube::Service::resource, service)) return std::nullopt;
+  const auto governs = server_.read<kube::Service>(service);
   const Name* newest = nullptr;
   for (const Name& name : found->second)
     if (name.since <= world_.now()) newest = &name;
-  if (!newest || newest->address.empty()) return std::nullopt;
+  if (!governs || !newest || newest->address.empty()) return std::nullopt;
+  const auto pod = server_.read<kube::Pod>({service.ns, host.substr(0, first)});
+  if (pod && address_of(pod->metadata.key()) == newest->address && !leads_to(*governs, *pod))
+    return std::nullopt;
   return newest->address;
 }
 

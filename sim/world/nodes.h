@@ -21,6 +21,9 @@ namespace etcdop::sim {
 
 struct Scratch;
 
+/// Whether a Service, and the DNS names of a headless one, lead to the Pod.
+bool leads_to(const kube::Service&, const kube::Pod&);
+
 /// Runs every etcd Pod in the API server: schedules it (its volume binds then, and is attached to
 /// one node at a time), starts its etcd, probes it each 2 s, restarts it with back-off (10 s to 5
 /// min, also after exit code 0), and ends it when it is deleted, unless its node is down. A Pod
