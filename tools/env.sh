@@ -32,5 +32,3 @@ configure() {
 # tools/cluster/lib.sh do. Ctrl-C and signals to this script's group do not reach it: it gets SIGTERM when this script ends.
 comes_first() { exec setpriv --pdeathsig TERM "${in_first_session[@]}" "$@"; }
 
-# sources_id FOLDER...: a name for what is committed in these folders but for unit tests. Runs of the same sources add up.
-sources_id() { git ls-tree -r HEAD -- "$@" | grep -v '_test\.cc$' | sha256sum | cut -c1-16; }

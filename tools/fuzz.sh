@@ -1,7 +1,7 @@
 #!/bin/bash
 # fuzz.sh [--seconds N] [FUZZER...]: runs each libFuzzer program of test/fuzz, or the named ones (manifest, cron), for N seconds
 # (600), one on each core. The corpus is kept in out/fuzz/corpus; a failing input is written to out/fuzz/findings/FUZZER-*. Runs of
-# the same sources add up, if they are committed. Ends with the line "N passed, N failed".
+# the same program add up, in seconds of the processor. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
@@ -28,20 +28,19 @@ for name in "${names[@]}"; do
 done
 mkdir -p "$findings"
 
-# one NAME: runs it; its output is in out/fuzz/NAME.log.
+# one NAME: runs it; its output is in out/fuzz/NAME.log, and the seconds of the processor that it took in out/fuzz/NAME.seconds.
 one() {
+  local TIMEFORMAT=%U
   mkdir -p "$learned/$1"
-  nice -n 10 "out/fuzz/$1_fuzz" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$findings/$1-" "$learned/$1" "$seeds/$1" >"out/fuzz/$1.log" 2>&1
+  { time nice -n 10 "out/fuzz/$1_fuzz" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$findings/$1-" "$learned/$1" "$seeds/$1" >"out/fuzz/$1.log" 2>&1; } 2>"out/fuzz/$1.seconds"
 }
 
-# The runs so far, a line "FUZZER SECONDS INPUTS" for each.
-runs=$CACHE/fuzz/$(sources_id src api test/fuzz)
 mkdir -p "$CACHE/fuzz"
-touch "$runs"
-[ -z "$(git status --porcelain src api test/fuzz)" ] || runs=/dev/null
+# runs NAME: the file with the runs of that program, as it was built: a line "SECONDS INPUTS" for each.
+runs() { echo "$CACHE/fuzz/$1-$(sha256sum "out/fuzz/$1_fuzz" | cut -c1-16)"; }
 # count NAME: what its runs add up to.
-count() { awk -v name="$1" '$1 == name {s += $2; n += $3} END {printf "%d inputs in %d s on these sources", n, s}' "$runs"; }
+count() { awk '{s += $1; n += $2} END {printf "%d inputs in %d s of the processor by this program", n, s}' "$(runs "$1")"; }
 
 passed=0 failed=0
 # judge NAME PID
@@ -49,7 +48,7 @@ judge() {
   if wait "$2"; then
     local inputs
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "out/fuzz/$1.log")
-    echo "$1 $seconds $inputs" >>"$runs"
+    echo "$(cat "out/fuzz/$1.seconds") $inputs" >>"$(runs "$1")"
     echo "$1: good, $inputs inputs; $(count "$1")"
     passed=$((passed + 1))
   else
