@@ -765,13 +765,15 @@ std::string World::missing() const {
     const std::string name = cluster_of(object.as_object());
     return !name.empty() && checker_.fated(std::string(meta.at("namespace").as_string()), name);
   };
-  // A user took the owner from a volume, or from a Pod that has ended since, and its EtcdMember
-  // went: it is the user's now.
-  const auto kept_by_user = [this](const api::Resource& r, const Json& object) {
+  // A user took the owner from a volume, or from a Pod that has ended since or lost its label, too,
+  // and its EtcdMember went: it is the user's now.
+  const auto kept_by_user = [&](const api::Resource& r, const Json& object) {
     if (r == v1::EtcdMember::resource) return false;
     api::ObjectKey member = key_of(object);
     if (r == kube::PersistentVolumeClaim::resource) member.name.erase(0, 5);
-    else if (!has_ended(*server_.read<kube::Pod>(member))) return false;
+    else if (!has_ended(*server_.read<kube::Pod>(member)) &&
+             names.contains(cluster_of(object.as_object())))
+      return false;
     return !object.at("metadata").as_object().contains("ownerReferences") &&
            !server_.look(v1::EtcdMember::resource, member);
   };

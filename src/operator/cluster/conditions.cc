@@ -483,7 +483,9 @@ void report_remains(const Observation& seen, const std::string& why,
   if (members.empty())
     out.refuse(v1::kVolumesFound,
                about_volumes(seen.cluster, volumes_in_the_way(seen.cluster, seen.stray_volumes)));
-  else out.refuse(v1::kMembersFound, about_members(members, why));
+  else
+    out.refuse(v1::kMembersFound,
+               about_members(members, seen.linearizable ? why : with(why, trouble(seen))));
 }
 
 void forget_refused(const Observation& seen, v1::EtcdClusterStatus& status) {

@@ -1471,6 +1471,13 @@ TEST(ClusterPlan, K17_OrphansThatEtcdDoesNotConfirmAreNotAdopted) {
          o.etcd_error = "no route";
        },
        "etcd does not answer with quorum: no route"},
+      {[](auto& o) {
+         o.linearizable = false;
+         for (Seat& seat : o.seats) seat.listed.reset();
+         o.seats[1].object->ready = false;
+         o.seats[1].object->trouble = "Pod b failed: OutOfpods";
+       },
+       "etcd does not answer with quorum; b: Pod b failed: OutOfpods"},
       {[](auto& o) { o.split = true; }, "they answer with different cluster ids"},
       {[](auto& o) { o.seats[1].object->token = "prod-db-u-00"; },
        "they have different cluster tokens"},

@@ -22,7 +22,6 @@ std::string contradicts(const Seat& seat) {
   if (!seat.object) return "etcd lists " + seat.name + ", which has no EtcdMember";
   const Seat::Object& object = *seat.object;
   if (object.terminating && !seat.listed) return "";  // It goes.
-  if (object.dormant) return "EtcdMember " + seat.name + " is dormant";
   const std::string listed =
       seat.listed && seat.listed->started ? etcd::to_hex(seat.listed->id) : "";
   if (!object.member_id.empty() && object.member_id != listed)
@@ -101,13 +100,16 @@ std::string why_not_adopted(const Observation& seen) {
   if (seen.split) return "they answer with different cluster ids";
   std::set<std::string> tokens;
   for (const Seat& seat : seen.seats) {
-    if (seat.object) tokens.insert(seat.object->token);
-    if (std::string why = contradicts(seat); !why.empty()) return why;
+    if (!seat.object) continue;
+    if (seat.object->dormant) return "EtcdMember " + seat.name + " is dormant";
+    tokens.insert(seat.object->token);
   }
   if (tokens.size() != 1) return "they have different cluster tokens";
   if (!seen.linearizable || !seen.cluster_id)
     return "etcd does not answer with quorum" +
            (seen.etcd_error.empty() ? "" : ": " + seen.etcd_error);
+  for (const Seat& seat : seen.seats)
+    if (std::string why = contradicts(seat); !why.empty()) return why;
   return "";
 }
 

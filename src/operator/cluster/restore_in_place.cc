@@ -290,6 +290,10 @@ class RestoreInPlace {
   Plan out_;
 };
 
+/// Data in memory could not be kept for a rollback. A user has made the EtcdCluster the owner of an
+/// EtcdMember that another one made.
+bool has_data_in_memory(const Seat& seat) { return seat.object && seat.object->other_medium; }
+
 }  // namespace
 
 void note_birth(const Observation& seen, EtcdClusterStatus& status) {
@@ -329,6 +333,7 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
                        {asked->name, asked->from.source, asked->run_id, asked->from.checksum}))
     return;
   if (keeps_from_founding(seen, status)) return;  // An EtcdRestore in Git is no consent.
+  if (std::ranges::any_of(seen.seats, has_data_in_memory)) return;
   // A Service that is not ours could still lead clients here.
   if (seen.headless_service != Child::AsMade || seen.client_service != Child::AsMade) return;
   note_birth(seen, status);  // The cluster may have been founded a moment ago.

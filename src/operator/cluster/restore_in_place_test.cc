@@ -42,7 +42,7 @@ struct World {
   v1::EtcdCluster cluster;
   std::map<std::string, Member> members;
   std::set<std::string> volumes;
-  bool fenced = false, service_is_foreign = false;
+  bool fenced = false, service_is_foreign = false, in_memory = false;
   int uids = 0;
   std::optional<RestoreSeen> restore;
   WallTime now = kNow;
@@ -101,6 +101,7 @@ struct World {
       Seat::Object& object = seat.object.emplace();
       object.uid = member.uid;
       object.terminating = member.terminating;
+      object.other_medium = in_memory;
       object.seed = member.seed;
       object.dormant = member.dormant;
       object.has_finalizer = member.finalizer;
@@ -472,6 +473,15 @@ TEST(InPlace, WhereAServiceCannotBeKeptFromClientsNothingBegins) {
   EXPECT_EQ(world.old_pods(), 2);
   world.service_is_foreign = false;
   EXPECT_TRUE(world.reaches("Review"));
+}
+
+/// Seed 71818: a user made the EtcdCluster the owner of an EtcdMember with data in memory.
+TEST(InPlace, MembersWithDataInMemoryAreNotStopped) {
+  World world(2);
+  world.in_memory = true;
+  for (int i = 0; i < 5; ++i) (void)world.pass();
+  EXPECT_EQ(world.stage(), "");
+  EXPECT_EQ(world.old_pods(), 2);
 }
 
 TEST(InPlace, AFounderThatSomebodyDeletesIsReplaced) {

@@ -300,15 +300,21 @@ std::string not_implemented(const v1::EtcdMember& member) {
 
 void report_orphan(const Observation& seen, v1::EtcdMemberStatus& status) {
   const auto* told = runtime::find_condition(status.conditions, v1::kReady);
+  if (!told) return;
   const bool has_etcd = has_pod(seen) && !has_ended(*seen.pod);
   const bool is = has_etcd && serves(seen) && !data_lost(seen) && !status.elsewhere;
-  if (!told || is == (told->status == "True")) return;
-  const std::string trouble = (has_etcd ? "the Pod is not ready" : "the Pod is gone") +
-                              std::string(
-                                  ", and without an EtcdCluster as the owner of this "
-                                  "EtcdMember the operator creates no other one");
-  const Verdict verdict = is ? Verdict{"True", v1::kPodReady, "the member serves"}
-                             : Verdict{"False", v1::kPodNotReady, trouble};
+  const bool is_told = is == (told->status == "True");
+  const bool is_lost = told->reason == v1::kDataLost || told->reason == v1::kDataCorrupt;
+  const bool fails = has_pod(seen) && ended_by_itself(*seen.pod) && !is_lost;
+  if (is_told && !fails) return;  // What was told before says more.
+  Verdict verdict{"True", v1::kPodReady, "the member serves"};
+  if (fails) verdict = pod_failed(seen.pod->metadata.name, end_of(*seen.pod));
+  else if (!is)
+    verdict = {"False", v1::kPodNotReady, has_etcd ? "the Pod is not ready" : "the Pod is gone"};
+  if (!is)
+    verdict.message +=
+        ", and without an EtcdCluster as the owner of this EtcdMember the operator creates no "
+        "other one";
   runtime::set_condition(status.conditions,
                          {v1::kReady, verdict.status, verdict.reason, verdict.message},
                          seen.member.metadata.generation, seen.now);

@@ -1479,5 +1479,29 @@ TEST(MemberPlan, I17_AnOrphanWhosePodDoesNotServeIsNotCalledReady) {
   EXPECT_EQ(ready(), "True") << "it goes with its EtcdCluster";
 }
 
+/// Seed 71687: its new Pod was refused by the kubelet after the EtcdCluster had gone.
+TEST(MemberPlan, I17_WhyThePodOfAnOrphanFailedIsTold) {
+  Observation seen = whole();
+  seen.member.status.member_id = "1";
+  seen.member.status = plan(seen).status;
+  seen.cluster.reset();
+  seen.member.metadata.owner_references.clear();
+  const auto ready = [&] {
+    return *runtime::find_condition(plan(seen).status.conditions, v1::kReady);
+  };
+  ASSERT_EQ(ready().message, "pod phase: Running");
+  seen.pod->status.phase = "Failed";
+  seen.pod->status.reason = "OutOfpods";
+  EXPECT_EQ(ready().reason, v1::kPodFailed);
+  EXPECT_EQ(ready().message,
+            "Pod db-x1 failed: OutOfpods, and without an EtcdCluster as the owner of this "
+            "EtcdMember the operator creates no other one");
+  seen.member.status = plan(seen).status;
+  EXPECT_EQ(plan(seen).status, seen.member.status) << "once";
+  for (api::Condition& c : seen.member.status.conditions)
+    if (c.type == v1::kReady) c.reason = v1::kDataLost;
+  EXPECT_EQ(ready().reason, v1::kDataLost) << "which says more";
+}
+
 }  // namespace
 }  // namespace etcdop::member

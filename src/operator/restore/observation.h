@@ -17,8 +17,9 @@ struct Observation {
   api::v1alpha2::EtcdRestore restore;
   bool has_image = false;                             ///< The operator knows its own image.
   std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Absent also if it is being deleted.
-  std::optional<JobSeen> job;                         ///< The Job that checks the snapshot.
-  std::vector<kube::Pod> pods;                        ///< The Pods of that Job.
+  std::string in_memory;        ///< An EtcdMember of the cluster with data in memory; empty: none.
+  std::optional<JobSeen> job;   ///< The Job that checks the snapshot.
+  std::vector<kube::Pod> pods;  ///< The Pods of that Job.
   std::optional<Rejection> rejected;
   bool operator==(const Observation&) const = default;
 
@@ -26,8 +27,8 @@ struct Observation {
   static auto describe() {
     return api::value(api::required("now", &S::now), api::required("restore", &S::restore),
                       api::sparse("hasImage", &S::has_image), api::optional("cluster", &S::cluster),
-                      api::optional("job", &S::job), api::sparse("pods", &S::pods),
-                      api::optional("rejected", &S::rejected));
+                      api::sparse("inMemory", &S::in_memory), api::optional("job", &S::job),
+                      api::sparse("pods", &S::pods), api::optional("rejected", &S::rejected));
   }
 };
 

@@ -113,6 +113,11 @@ class Pass {
            seen_.restore.spec.decision == RestoreDecision::Commit;
   }
 
+  std::string about_memory() const {
+    return (seen_.in_memory.empty() ? "the cluster" : "EtcdMember " + seen_.in_memory) +
+           " has its data in memory, so the old data could not be kept for a rollback";
+  }
+
   struct Refusal {
     const char* reason = nullptr;  ///< Null: it may be tried.
     std::string message = {};
@@ -121,10 +126,8 @@ class Pass {
   /// stopped.
   Refusal refusal() const {
     const v1::EtcdClusterSpec& spec = seen_.cluster->spec;
-    if (spec.storage.medium == v1::Medium::Memory)
-      return {
-          v1::kNotImplemented,
-          "the cluster has its data in memory, so the old data could not be kept for a rollback"};
+    if (spec.storage.medium == v1::Medium::Memory || !seen_.in_memory.empty())
+      return {v1::kNotImplemented, about_memory()};
     const std::string version = version_of(*seen_.cluster);
     const auto known = etcd::parse_version(version);
     if (known && !etcd::facts_of(*known).etcdutl_raises_revisions)
@@ -194,6 +197,10 @@ class Pass {
     for (const char* reason : {v1::kVolumesFound, v1::kMembersFound})
       if (found && found->reason == reason)
         return say(v1::kStopped, "False", reason, found->message);
+    if (!seen_.in_memory.empty())
+      return say(v1::kStopped, "False", v1::kNotImplemented,
+                 "the cluster is not stopped: " + about_memory() +
+                     "; restore into a new EtcdCluster, and set spec.decision to Rollback here");
     // The cluster reports there what was refused, with all other problems.
     const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
     if (bad && (bad->reason == v1::kObjectRejected || bad->reason == v1::kServiceRefused))

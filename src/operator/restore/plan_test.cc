@@ -170,6 +170,8 @@ const Refused kRefused[] = {
     {"its data is in memory",
      [](Observation& s) { s.cluster->spec.storage.medium = v1::Medium::Memory; },
      "False/NotImplemented"},
+    {"one member has its data in memory", [](Observation& s) { s.in_memory = "db-a"; },
+     "False/NotImplemented"},
     {"its etcdutl cannot raise revisions",
      [](Observation& s) { s.cluster->spec.version = "3.5.9"; }, "False/UnsupportedVersion"},
     {"revisions are at their end",
@@ -272,6 +274,18 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
   EXPECT_EQ(words(plan(seen), v1::kStopped),
             "the cluster stops when both its Services are as the operator creates them; now: 1/3 "
             "members ready, quorum lost; Service db-client belongs to another owner");
+}
+
+/// Seed 71818: the cluster got such a member after the check.
+TEST(RestorePlan, AClusterWithAMemberInMemoryIsSaidNotToBeStopped) {
+  Observation seen = ready();
+  seen.restore.spec.decision = v1::RestoreDecision::Commit;
+  seen.in_memory = "db-a";
+  EXPECT_EQ(says(plan(seen), v1::kStopped), "False/NotImplemented");
+  EXPECT_EQ(words(plan(seen), v1::kStopped),
+            "the cluster is not stopped: EtcdMember db-a has its data in memory, so the old data "
+            "could not be kept for a rollback; restore into a new EtcdCluster, and set "
+            "spec.decision to Rollback here");
 }
 
 /// The decision is made, and it is unknown whether the cluster has begun.

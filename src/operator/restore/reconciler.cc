@@ -60,6 +60,11 @@ Result<Done> Reconciler::observe_cluster(Observation& seen) {
     seen.cluster = std::move(*there);
   }
   if (seen.cluster && seen.cluster->metadata.terminating()) seen.cluster.reset();
+  if (!seen.cluster) return Done{};
+  for (const auto& member : with_.stores.members.in_group(key))
+    if (is_ours(member->metadata, seen.cluster->metadata.uid) &&
+        member->spec.storage.medium == v1::Medium::Memory)
+      seen.in_memory = member->metadata.name;
   return Done{};
 }
 
