@@ -766,16 +766,23 @@ std::string World::missing() const {
     return !name.empty() && checker_.fated(std::string(meta.at("namespace").as_string()), name);
   };
   // A user took the owner from a volume, or from a Pod that has ended since or lost its label, too,
-  // and its EtcdMember went: it is the user's now.
+  // and its EtcdMember went: it is the user's now. So is the volume that such a Pod uses.
+  const auto has_no_owner = [](const Json& object) {
+    return !object.at("metadata").as_object().contains("ownerReferences");
+  };
+  const auto pod_of_user = [&](const api::ObjectKey& member) {
+    const auto pod = server_.look(kube::Pod::resource, member);
+    return pod && has_no_owner(*pod) &&
+           (has_ended(*server_.read<kube::Pod>(member)) ||
+            !names.contains(cluster_of(pod->as_object())));
+  };
   const auto kept_by_user = [&](const api::Resource& r, const Json& object) {
     if (r == v1::EtcdMember::resource) return false;
     api::ObjectKey member = key_of(object);
     if (r == kube::PersistentVolumeClaim::resource) member.name.erase(0, 5);
-    else if (!has_ended(*server_.read<kube::Pod>(member)) &&
-             names.contains(cluster_of(object.as_object())))
-      return false;
-    return !object.at("metadata").as_object().contains("ownerReferences") &&
-           !server_.look(v1::EtcdMember::resource, member);
+    if (server_.look(v1::EtcdMember::resource, member)) return false;
+    return pod_of_user(member) ||
+           (r == kube::PersistentVolumeClaim::resource && has_no_owner(object));
   };
   std::size_t members = 0, running = 0, claims = 0;  // A dormant member has no Pod.
   for (const api::ObjectKey& key : clusters())
