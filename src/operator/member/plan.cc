@@ -148,13 +148,13 @@ Step pod_step(const Observation& seen) {
   if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
   if (const std::string state = state_to_set(seen); !state.empty())
     return SetInitialState{uid, state};
-  if (has_founded(seen))
-    return DeletePod{.uid = uid, .why = "the cluster has been founded", .if_unchanged = true};
+  if (has_founded(seen)) return DeletePod{uid, "the cluster has been founded", OnlyIf::Unchanged};
   // Its data is on a volume: another Pod loses nothing. A running etcd is left as it is.
   if (seen.outdated && !in_memory(member))
-    return DeletePod{uid, "etcd cannot run with the command line and image of this Pod", true};
+    return DeletePod{uid, "etcd cannot run with the command line and image of this Pod",
+                     OnlyIf::Down};
   if (has_earlier_spec(seen) && can_be_corrected(seen))
-    return DeletePod{uid, "the spec was corrected before etcd started", false, true};
+    return DeletePod{uid, "the spec was corrected before etcd started", OnlyIf::Idle};
   if (list_is_stale(seen)) return DeletePod{uid, "etcd's members changed before it started"};
   if (waits_to_be_recorded(pod)) return AdmitPod{uid};  // The status of this pass records it.
   if (may_join(pod) && !never_started(member)) return EndJoining{uid};

@@ -2,8 +2,10 @@
 // the client Service selects it. Pure. The cluster's controller changes the membership in etcd; the
 // finalizer is removed here only when the cluster itself is deleted.
 #pragma once
+#include <array>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "operator/member/observation.h"
 #include "operator/passes/step.h"
@@ -48,14 +50,24 @@ struct CreatePod {
     return api::value(api::sparse("founds", &S::founds));
   }
 };
+/// Asked of the API server right before a Pod is deleted; otherwise it is left, and looked at
+/// again.
+enum class OnlyIf {
+  Any,   ///< Whatever it does.
+  Down,  ///< Its etcd does not run: etcd is asked, too.
+  Idle,  ///< Likewise, by its status alone: on a volume, the next Pod goes on with what it has.
+         ///< Data in memory goes with the Pod: it must not have had a node.
+  Unchanged,  ///< It is as it was seen: a later owner may rely on it by now.
+};
+inline auto names(OnlyIf) {
+  return std::array{std::pair{OnlyIf::Any, "Any"}, std::pair{OnlyIf::Down, "Down"},
+                    std::pair{OnlyIf::Idle, "Idle"}, std::pair{OnlyIf::Unchanged, "Unchanged"}};
+}
+
 struct DeletePod {
   static constexpr StepTraits traits{"delete-pod", Asks::ApiServer, Effect::AtOnce};
   std::string uid, why;
-  bool if_down = false;  ///< The API server is asked once more whether etcd runs, and etcd, too.
-  /// Likewise; the volume stays, so another Pod of the first member goes on with what it has. Data
-  /// in memory goes with the Pod: it must not have had a node.
-  bool if_idle = false;
-  bool if_unchanged = false;  ///< It goes as it was seen: a later owner may rely on it by now.
+  OnlyIf only_if = OnlyIf::Any;
   std::string words() const { return "delete-pod: " + why; }
   std::string concerns() const { return ""; }
   bool operator==(const DeletePod&) const = default;
@@ -63,8 +75,7 @@ struct DeletePod {
   template <class S = DeletePod>
   static auto describe() {
     return api::value(api::sparse("uid", &S::uid), api::sparse("why", &S::why),
-                      api::sparse("ifDown", &S::if_down), api::sparse("ifIdle", &S::if_idle),
-                      api::sparse("ifUnchanged", &S::if_unchanged));
+                      api::sparse("onlyIf", &S::only_if));
   }
 };
 /// Adds the Pod to the voters that the client Service and the budget count, or removes it.

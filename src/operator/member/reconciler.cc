@@ -450,9 +450,12 @@ struct Actor {
   }
 
   Result<Done> operator()(const DeletePod& step) const {
-    if (step.if_idle) return delete_idle(step.uid);
-    if (step.if_down) return delete_down(step.uid);
-    if (step.if_unchanged) return remove_ours(seen.pod, with.stores.pods);
+    switch (step.only_if) {
+      case OnlyIf::Any: break;
+      case OnlyIf::Down: return delete_down(step.uid);
+      case OnlyIf::Idle: return delete_idle(step.uid);
+      case OnlyIf::Unchanged: return remove_ours(seen.pod, with.stores.pods);
+    }
     if (member().spec.dormant) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
@@ -550,7 +553,8 @@ Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   const api::ObjectMeta& meta = seen.member.metadata;
   const auto done = std::visit(Actor{with_, images_, seen}, plan.step);
   // One that the API server changes as it is created would be deleted for ever.
-  if (const auto* deleted = std::get_if<DeletePod>(&plan.step); done && deleted && deleted->if_down)
+  if (const auto* deleted = std::get_if<DeletePod>(&plan.step);
+      done && deleted && deleted->only_if == OnlyIf::Down)
     failures_.failed(meta.key(), deleted->uid, last_end_of(*seen.pod), with_.executor.now());
   const std::string contested = contested_write(seen, plan.step);
   if (done && !contested.empty()) contested_.did(meta.key(), contested, with_.executor.now());
