@@ -38,14 +38,16 @@ std::string entry_name(const Json& entry) {
                            : "[=" + json::serialize(entry) + "]";
 }
 
-void collect(const Json& value, FieldPath& path, Parts& out) {
-  if (is_the_servers(path)) return;
+/// Leaves out what is as in `other`, if there is one.
+void collect(const Json& value, const Json* other, FieldPath& path, Parts& out) {
+  if (is_the_servers(path) || (other && *other == value)) return;
   const bool always = path.empty() || (path.size() == 1 && path[0] == "metadata");
   if (const auto* object = value.if_object(); object && (!object->empty() || always)) {
     if (!always) out.parents.insert(path);
+    const auto* const others = other ? other->if_object() : nullptr;
     for (const auto& [key, child] : *object) {
       path.emplace_back(key);
-      collect(child, path, out);
+      collect(child, others ? others->if_contains(key) : nullptr, path, out);
       path.pop_back();
     }
   } else if (value.is_array() && has_entries(path)) {
@@ -60,10 +62,10 @@ void collect(const Json& value, FieldPath& path, Parts& out) {
   }
 }
 
-Parts parts_of(const Json& object) {
+Parts parts_of(const Json& object, const Json* other = nullptr) {
   Parts out;
   FieldPath path;
-  if (!object.is_null()) collect(object, path, out);
+  if (!object.is_null()) collect(object, other, path, out);
   return out;
 }
 
@@ -73,7 +75,7 @@ struct Difference {
 
 Difference compare(const Json& before, const Json& after) {
   Difference out;
-  const Parts old = parts_of(before), now = parts_of(after);
+  const Parts old = parts_of(before, &after), now = parts_of(after, &before);
   for (const auto& [path, value] : now.leaves) {
     const auto was = old.leaves.find(path);
     if (!old.has(path) || (was != old.leaves.end() && was->second != value))
