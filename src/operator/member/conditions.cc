@@ -306,7 +306,7 @@ void report_orphan(const Observation& seen, v1::EtcdMemberStatus& status) {
   const bool is_told = is == (told->status == "True");
   const bool is_lost = told->reason == v1::kDataLost || told->reason == v1::kDataCorrupt;
   const bool fails = has_pod(seen) && ended_by_itself(*seen.pod) && !is_lost;
-  if (is_told && !fails) return;  // What was told before says more.
+  if (is_told && !fails) return;  // The earlier words say more.
   Verdict verdict{"True", v1::kPodReady, "the member serves"};
   if (fails) verdict = pod_failed(seen.pod->metadata.name, end_of(*seen.pod));
   else if (!is)

@@ -69,7 +69,7 @@ bool has_founded(const Observation& seen) {
          goes_on(seen) && !may_not_go_on(seen);
 }
 
-/// What the annotation of a first member with data in memory is to say from now on; empty: it may
+/// The state that the annotation of a first member with data in memory is to have; empty: it may
 /// stay. Its cluster has been founded, or a user wrote what no etcd starts with.
 std::string state_to_set(const Observation& seen) {
   const auto says = annotated_state(*seen.pod);

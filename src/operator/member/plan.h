@@ -139,7 +139,7 @@ struct AdoptVolume : ByUid {
   static constexpr StepTraits traits{"adopt-volume", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "adopt-volume"; }
 };
-/// What the etcd of a first member with data in memory is told at its next start: "existing" once a
+/// The initial state of a first member with data in memory at its next start: "existing" once a
 /// cluster has been founded, so that it never founds another.
 struct SetInitialState {
   static constexpr StepTraits traits{"set-initial-state", Asks::ApiServer, Effect::AtOnce};

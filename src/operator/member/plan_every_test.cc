@@ -132,7 +132,7 @@ struct Judge {
   }
   bool operator()(const AdoptVolume&) const { return false; }  // All here have owner and label.
   bool operator()(const AdoptPod&) const { return false; }
-  bool operator()(const AdmitPod&) const { return false; }     // No Pod here waits.
+  bool operator()(const AdmitPod&) const { return false; }         // No Pod here waits.
   bool operator()(const SetInitialState&) const { return false; }  // No data here is in memory.
   bool operator()(const EndJoining&) const { return false; }
   bool operator()(const SetRole& step) const {  // I13
