@@ -31,4 +31,3 @@ configure() {
 # comes_first COMMAND... &: that command, in a session of its own that comes before all others, as the servers of
 # tools/cluster/lib.sh do. Ctrl-C and signals to this script's group do not reach it: it gets SIGTERM when this script ends.
 comes_first() { exec setpriv --pdeathsig TERM "${in_first_session[@]}" "$@"; }
-

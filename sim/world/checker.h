@@ -40,8 +40,8 @@ class Checker {
     bool had_quorum = false;
     bool was_paused = false;  ///< When it was sent: the last Pod had to end.
     bool restored = false;    ///< The same: a restore in place wanted that Pod to end.
-    bool told_down =
-        false;  ///< It went as the API server had it: etcd did not run. A kubelet is late.
+    /// The Pod goes as the API server has it, where its etcd does not run: the kubelet was late.
+    bool told_down = false;
   };
   Doubt before_write(const std::string& who, const kube::Call&, Instant sent);
   void after_write(const std::string& who, const kube::Call&, bool done, const Doubt&);

@@ -35,7 +35,7 @@ std::string Clients::register_of(etcd::ClusterId etcd, const std::string& key) {
 std::vector<std::string> Clients::endpoints(const api::ObjectKey& key) const {
   std::vector<std::string> out;
   const auto service = server_.read<kube::Service>(key);
-  if (!service || service->spec.selector.empty()) return out;
+  if (!service) return out;
   for (const auto& pod : server_.read_all<kube::Pod>()) {
     if (pod->metadata.ns != key.ns || !leads_to(*service, *pod)) continue;
     if (const std::string address = nodes_.address_of(pod->metadata.key()); !address.empty())

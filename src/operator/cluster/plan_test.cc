@@ -1284,6 +1284,8 @@ TEST(ClusterPlan, K17_OrphansThatAreDeletedAreAdoptedAsTheOthers) {
   EXPECT_EQ(step_of(seen), "adopt-members a b c") << "it has a vote, and is replaced";
   seen.seats[2].listed.reset();
   EXPECT_EQ(step_of(seen), "adopt-members a b c") << "etcd has removed it, and it is released";
+  seen.seats[2].object->dormant = true;
+  EXPECT_EQ(step_of(seen), "adopt-members a b c") << "from before a restore in place, likewise";
 }
 
 TEST(ClusterPlan, K17_OrphansThatEtcdKnowsAreAdopted) {

@@ -17,11 +17,14 @@ namespace v1 = api::v1alpha2;
 
 constexpr std::size_t kNamesTold = 5;
 
+/// An EtcdMember that is being deleted, and that etcd does not list.
+bool only_goes(const Seat& seat) { return seat.object && seat.object->terminating && !seat.listed; }
+
 /// Why etcd's list contradicts this member; empty: it does not.
 std::string contradicts(const Seat& seat) {
   if (!seat.object) return "etcd lists " + seat.name + ", which has no EtcdMember";
   const Seat::Object& object = *seat.object;
-  if (object.terminating && !seat.listed) return "";  // It goes.
+  if (only_goes(seat)) return "";
   const std::string listed =
       seat.listed && seat.listed->started ? etcd::to_hex(seat.listed->id) : "";
   if (!object.member_id.empty() && object.member_id != listed)
@@ -101,7 +104,7 @@ std::string why_not_adopted(const Observation& seen) {
   std::set<std::string> tokens;
   for (const Seat& seat : seen.seats) {
     if (!seat.object) continue;
-    if (seat.object->dormant) return "EtcdMember " + seat.name + " is dormant";
+    if (seat.object->dormant && !only_goes(seat)) return "EtcdMember " + seat.name + " is dormant";
     tokens.insert(seat.object->token);
   }
   if (tokens.size() != 1) return "they have different cluster tokens";
@@ -124,8 +127,7 @@ Observation without_strangers(Observation seen) {
     const bool is_recorded =
         id.empty() &&
         std::ranges::find(pending, seat.name, &v1::PendingMember::name) != pending.end();
-    const bool is_gone = seat.object->terminating && !seat.listed;
-    if (is_listed || is_recorded || is_gone) continue;
+    if (is_listed || is_recorded || only_goes(seat)) continue;
     if (!seat.listed) seen.strangers.push_back(seat.name);
     seat.object.reset();
   }

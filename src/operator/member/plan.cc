@@ -72,8 +72,9 @@ bool has_founded(const Observation& seen) {
 /// The state that the annotation of a first member with data in memory is to have; empty: it may
 /// stay. Its cluster has been founded, or a user wrote what no etcd starts with.
 std::string state_to_set(const Observation& seen) {
+  if (!in_memory(seen.member)) return "";
   const auto says = annotated_state(*seen.pod);
-  if (!in_memory(seen.member) || !says || *says == "existing") return "";
+  if (!says || *says == "existing") return "";
   if (!founds(seen)) return "existing";
   return *says == "new" ? "" : "new";
 }

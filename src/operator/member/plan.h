@@ -50,14 +50,17 @@ struct CreatePod {
     return api::value(api::sparse("founds", &S::founds));
   }
 };
-/// Asked of the API server right before a Pod is deleted; otherwise it is left, and looked at
-/// again.
+/// The state of a Pod in which it is deleted, as the API server has it then. In another state it
+/// stays, and the next pass decides again.
 enum class OnlyIf {
-  Any,   ///< Whatever it does.
-  Down,  ///< Its etcd does not run: etcd is asked, too.
-  Idle,  ///< Likewise, by its status alone: on a volume, the next Pod goes on with what it has.
-         ///< Data in memory goes with the Pod: it must not have had a node.
-  Unchanged,  ///< It is as it was seen: a later owner may rely on it by now.
+  Any,
+  /// etcd does not run: etcd is asked, too.
+  Down,
+  /// etcd does not run, by the Pod's status alone: on a volume, the next Pod goes on with what it
+  /// has. Data in memory goes with the Pod: it must not have had a node.
+  Idle,
+  /// As it was seen: a later owner may rely on it by now.
+  Unchanged,
 };
 inline auto names(OnlyIf) {
   return std::array{std::pair{OnlyIf::Any, "Any"}, std::pair{OnlyIf::Down, "Down"},

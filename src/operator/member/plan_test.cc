@@ -849,6 +849,16 @@ TEST(MemberPlan, S50_OfDataInMemoryThereIsOnePodAndNeverASecond) {
     o.member.status = {};
     o.pod->spec.scheduling_gates = {{v1::kRecordGate}};
   };
+  // The annotation of a first member's Pod, whose command has no state.
+  const auto say = [](Observation& o, const char* state) {
+    o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
+    o.pod->metadata.annotations[v1::kInitialStateAnnotation] = state;
+  };
+  const auto begins = [](Observation& o) {
+    o.cluster->status.cluster_id.clear();
+    o.member.status.member_id.clear();
+    o.member.spec.bootstrap = true;
+  };
   const Row rows[] = {
       {[](auto&) {}, "none", "all is there"},
       {[&](auto& o) {
@@ -882,11 +892,10 @@ TEST(MemberPlan, S50_OfDataInMemoryThereIsOnePodAndNeverASecond) {
       {[](auto& o) { o.pod->metadata.deletion_timestamp = "t"; }, "none", "it may serve still"},
       {[](auto& o) { o.member.spec.dormant = true; }, "none", "it would not sleep, but end"},
       {[](auto& o) { o.member.status.is_voter = true; }, "set-role voter", ""},
-      {[](auto& o) {
+      {[&](auto& o) {
          founded(o, 1);
          o.member.status.member_id.clear();
-         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
-         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "new";
+         say(o, "new");
        },
        "set-initial-state existing", "its Pod stays"},
       {[](auto& o) {
@@ -894,32 +903,24 @@ TEST(MemberPlan, S50_OfDataInMemoryThereIsOnePodAndNeverASecond) {
          o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
        },
        "set-initial-state existing", "somebody took the annotation away: etcd's default is new"},
-      {[](auto& o) {
+      {[&](auto& o) {
          founded(o, 1);
-         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
-         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "existing";
+         say(o, "existing");
        },
        "none", "it is told already"},
-      {[](auto& o) {
+      {[&](auto& o) {
          founded(o, 2);
-         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
-         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "edited";
+         say(o, "edited");
        },
        "set-initial-state existing", "a user edited it later: no etcd starts with it"},
-      {[](auto& o) {
-         o.cluster->status.cluster_id.clear();
-         o.member.status.member_id.clear();
-         o.member.spec.bootstrap = true;
-         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
-         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "edited";
+      {[&](auto& o) {
+         begins(o);
+         say(o, "edited");
        },
        "set-initial-state new", "before it founded"},
-      {[](auto& o) {
-         o.cluster->status.cluster_id.clear();
-         o.member.status.member_id.clear();
-         o.member.spec.bootstrap = true;
-         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
-         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "existing";
+      {[&](auto& o) {
+         begins(o);
+         say(o, "existing");
        },
        "none", "it may have founded: it is never told to found once more"},
       {[](auto& o) {
