@@ -415,7 +415,10 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   // garbage collection takes time.
   const std::string etcd = to_hex(owner->first), home = owner_of(etcd);
   const bool anothers = !home.empty() && home != object->metadata.uid;
-  if (!kept && (etcd == restore->cluster_id || anothers)) return false;
+  const bool strange = std::ranges::none_of(net_.births(), [&](const EtcdNet::Birth& birth) {
+    return birth.cluster == owner->first && tokens_.contains(birth.token);
+  });
+  if (!kept && (etcd == restore->cluster_id || anothers || strange)) return false;
   // It had left etcd before; a delayed request may have released it.
   const auto is_it = [&](const auto& m) { return m.id == owner->second; };
   if (kept && std::ranges::none_of(net_.membership(owner->first), is_it)) return true;

@@ -305,6 +305,17 @@ void name_all(X509* c, const std::vector<std::string>& names) {
   check(X509_add1_ext_i2d(c, NID_subject_alt_name, all.get(), 0, 0) == 1, "OpenSSL has memory");
 }
 
+/// A user's authority may lack the identifier. OpenSSL's configuration ("keyid") reads it from the
+/// extension, which may be broken.
+void refer_to(X509* issuer, X509* c) {
+  const ASN1_OCTET_STRING* const its = X509_get0_subject_key_id(issuer);
+  if (!its) return;
+  const std::unique_ptr<AUTHORITY_KEYID, Free<AUTHORITY_KEYID_free>> id(AUTHORITY_KEYID_new());
+  check(id && (id->keyid = ASN1_OCTET_STRING_dup(its)) &&
+            X509_add1_ext_i2d(c, NID_authority_key_identifier, id.get(), 0, 0) == 1,
+        "OpenSSL has memory");
+}
+
 const char* usages(const CertificateRequest& wanted) {
   if (wanted.server && wanted.client) return "serverAuth,clientAuth";
   return wanted.server ? "serverAuth" : "clientAuth";
@@ -317,9 +328,7 @@ void describe(X509* c, X509* issuer, const CertificateRequest& wanted) {
   extend(c, issuer, NID_key_usage,
          wanted.authority ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature");
   extend(c, issuer, NID_subject_key_identifier, "hash");
-  // A user's authority may lack the identifier that this refers to.
-  if (issuer != c && X509_get0_subject_key_id(issuer))
-    extend(c, issuer, NID_authority_key_identifier, "keyid");
+  if (issuer != c) refer_to(issuer, c);
   if (wanted.server || wanted.client) extend(c, issuer, NID_ext_key_usage, usages(wanted));
   if (!wanted.names.empty()) name_all(c, wanted.names);
 }

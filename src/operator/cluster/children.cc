@@ -245,8 +245,7 @@ Result<Done> Children::make_services(Round& round) {
   const auto make = [&](Refusals& refusals, const Service& planned) -> Result<Done> {
     const auto wanted = service(planned, round);
     if (!wanted) return Done{};
-    return round.is_founded() ? try_to_put(refusals, round.key(), *wanted, round)
-                              : put(*wanted, round);
+    return round.founds() ? put(*wanted, round) : try_to_put(refusals, round.key(), *wanted, round);
   };
   Result<Done> done = Done{};
   if (plan.make_headless_service)

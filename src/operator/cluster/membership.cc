@@ -287,8 +287,13 @@ Verdict publish(const View& view) {
 /// the newest.
 Verdict shrink(const View& view) {
   const bool replaceable = view.census.broken_staying() && view.too_many();
-  if ((view.staying() <= view.census.want && !replaceable) || !view.census.leaving.empty())
-    return Skip{};
+  if (view.staying() <= view.census.want && !replaceable) return Skip{};
+  // A voter that leaves may need the quorum that only the removal of a broken one gives.
+  const auto is_held = [&](const Seat* s) {
+    return s->listed && !s->listed->learner && healthy(*s) && !view.can_lose(*s);
+  };
+  const auto& leaving = view.census.leaving;
+  if (!leaving.empty() && !(replaceable && std::ranges::all_of(leaving, is_held))) return Skip{};
   const auto neighbours = [&](const Seat* s) {
     return std::ranges::count_if(view.census.staying, [&](const Seat* other) {
       return s->pod && other->pod && !s->pod->node.empty() && s->pod->node == other->pod->node;

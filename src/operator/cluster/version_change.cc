@@ -97,13 +97,13 @@ bool has_unseen(const Observation& seen) {
          !(status.cluster_id.empty() && status.pending_members.empty());
 }
 
-/// The voter that reports the oldest version; nullopt: none does.
-std::optional<Runs> oldest_voter(const Observation& seen) {
-  std::optional<Runs> out;
+/// The versions that voters report.
+std::vector<Runs> voters(const Observation& seen) {
+  std::vector<Runs> out;
   for (const Seat& seat : seen.seats) {
     if (!seat.answer || !seat.listed || seat.listed->learner) continue;
-    const auto version = etcd::parse_version(seat.answer->version);
-    if (version && (!out || *version < out->version)) out = Runs{seat.name, *version};
+    if (const auto version = etcd::parse_version(seat.answer->version))
+      out.push_back({seat.name, *version});
   }
   return out;
 }
@@ -147,9 +147,13 @@ bool is_target_of_members(const Observation& seen) {
 std::string why_none_can_join(const Observation& seen) {
   const auto& observed = seen.cluster.status.observed;
   const auto target = observed ? etcd::parse_version(observed->version) : std::nullopt;
-  const auto oldest = oldest_voter(seen);
-  if (!target || !oldest || !seen.linearizable) return "";
-  const std::string why = why_not_joins(*oldest, *target);
+  const auto known = voters(seen);
+  if (!target || known.empty() || !seen.linearizable) return "";
+  const auto [oldest, newest] = std::ranges::minmax_element(known, {}, &Runs::version);
+  std::string why = why_not_joins(*oldest, *target);
+  // A cluster that runs both goes on being repaired.
+  if (why.empty() && newest->version.minor < target->minor)
+    why = why_not_beside(*oldest, target->minor);
   return why.empty() ? "" : "etcd " + observed->version + ": " + why;
 }
 

@@ -89,11 +89,12 @@ TEST(VersionChange, S51_Table) {
 
 /// Seed 1108: the target was accepted while the orphans still seemed to belong to another.
 TEST(VersionChange, K17_ATargetFromBeforeTheFirstLookAtMembersIsCompared) {
-  Observation seen = of("3.5.25 3.5.25", "3.6.16", "3.6.16");
+  Observation seen = of("3.5.35 3.5.35", "3.6.3", "3.6.3");
   EXPECT_EQ(why_not_version(seen), "") << "it was compared when it was accepted";
   seen.cluster.status.cluster_id.clear();
   EXPECT_EQ(why_not_version(seen),
-            "spec.version 3.6.16: a runs 3.5.25, and 3.5 runs beside 3.6 only from 3.5.26 on");
+            "spec.version 3.6.3: use 3.6.4 or a later patch: this one lacks a fix of upgrades "
+            "(etcd PR 20387)");
   seen.cluster.status.pending_members = {{1, "a", "", ""}};
   EXPECT_EQ(why_not_version(seen), "") << "the cluster made it";
   seen = of("3.4.34", "3.4.34", "3.4.34");
@@ -110,6 +111,20 @@ TEST(VersionChange, K4_NoMemberJoinsAFirstMemberThatStartedTwoMinorsBelowTheTarg
   EXPECT_EQ(why_not_version(seen), "spec.version: etcd 3.7.3: a runs 3.5.35: go to 3.6 first");
   seen.cluster.spec.version = "3.6.16";
   EXPECT_EQ(why_not_version(seen), "") << "the way out that it names";
+}
+
+/// Seed 81902: the same, with a patch beside which the next minor does not run. A cluster that
+/// already runs both goes on being repaired.
+TEST(VersionChange, K4_NoMemberJoinsAFirstMemberWhosePatchIsTooOldForIt) {
+  Observation seen = of("3.5.25", "3.6.16", "3.6.16");
+  EXPECT_EQ(why_none_can_join(seen),
+            "etcd 3.6.16: a runs 3.5.25, and 3.5 runs beside 3.6 only from 3.5.26 on");
+  EXPECT_EQ(why_not_version(seen), "spec.version: " + why_none_can_join(seen));
+  for (const char* way_out : {"3.5.25", "3.5.35"}) {
+    seen.cluster.spec.version = way_out;
+    EXPECT_EQ(why_not_version(seen), "") << way_out;
+  }
+  EXPECT_EQ(why_none_can_join(of("3.5.25 3.6.16", "3.6.16", "3.6.16")), "");
 }
 
 /// Seed 3332: its EtcdMember had no owner and was deleted; a user then gave the others one.
