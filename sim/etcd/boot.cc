@@ -77,6 +77,12 @@ class Boot {
   }
 
   Failure check_list() const {
+    for (const auto& listed : process_.flags.initial_cluster)
+      for (const std::string& url : listed.peer_urls)
+        if (!parse_url(url))
+          return "error setting up initial cluster: URL scheme must be http, https, unix, or "
+                 "unixs: " +
+                 url;
     if (!local_urls())
       return "couldn't find local name \"" + process_.flags.name +
              "\" in the initial cluster configuration";

@@ -43,11 +43,11 @@ std::vector<Flags::Listed> parse_list(const std::string& text) {
   std::vector<Flags::Listed> list;
   for (const std::string& part : split(text)) {
     const std::size_t equals = part.find('=');
-    check(equals != std::string::npos, "--initial-cluster has NAME=URL");
     const std::string name = part.substr(0, equals);
     auto found = std::ranges::find(list, name, &Flags::Listed::name);
     if (found == list.end()) found = list.insert(found, {name, {}});
-    found->peer_urls.push_back(part.substr(equals + 1));
+    // Without "=" its URL is empty, which etcd refuses when it has no data yet.
+    found->peer_urls.push_back(equals == std::string::npos ? "" : part.substr(equals + 1));
   }
   std::ranges::sort(list, {}, &Flags::Listed::name);
   return list;

@@ -800,13 +800,24 @@ api::Condition World::told(const api::ObjectKey& key, const char* type) const {
   return about ? *about : api::Condition{};
 }
 
+/// Whether a CA is gone because a user deleted the EtcdCluster that owned it. Members whose owner
+/// was taken away before still use it.
+bool World::authority_went_with_its_owner(const v1::EtcdCluster& cluster) const {
+  return std::ranges::any_of(managed_secrets_of(cluster), [&](const ManagedSecret& secret) {
+    const api::ObjectKey key{cluster.metadata.ns, secret.name};
+    return deleted_authorities_.contains(key) && !server_.look(kube::SecretObject::resource, key);
+  });
+}
+
 /// Whether its condition says that only another EtcdCluster helps: a first member in memory whose
-/// Pod was lost or refused.
+/// Pod was lost or refused, or a CA of which users have no backup.
 bool World::is_hopeless(const api::ObjectKey& key) const {
+  const bool lost_authority = told(key, v1::kTlsReady).reason == v1::kAuthorityLost;
+  const auto cluster = read<v1::EtcdCluster>(key);
+  if (lost_authority && cluster && authority_went_with_its_owner(*cluster)) return true;
   const auto about = told(key, v1::kAvailable);
   if (about.reason != v1::kBootstrapFailed) return false;
-  // Users have no backup of a CA, which went with the EtcdCluster that was deleted before.
-  return told(key, v1::kTlsReady).reason == v1::kAuthorityLost ||
+  return lost_authority ||
          about.message.find("delete the EtcdCluster and create it again") != std::string::npos;
 }
 
@@ -906,6 +917,7 @@ void World::give_children(const api::ObjectKey& key) {
           return c.message.find(words) != std::string::npos;
         }))
       continue;
+    if (!server_.look(r, {key.ns, name})) continue;  // The condition is a moment old.
     trace_.add("user", "makes EtcdCluster " + key.name + " the owner of " + r.kind + " " + name);
     (void)server_.change(r, {key.ns, name}, [&](json::object& edited) {
       edited.at("metadata").as_object()["ownerReferences"] =
@@ -927,6 +939,20 @@ void World::renew_pods(const api::ObjectKey& key) {
     if (may_end(name)) return delete_object(kube::Pod::resource, name);
     if (cluster->spec.replicas < 3) return scale(key, 3);  // Its data is in memory.
   }
+}
+
+/// A user who reads PodConflict gives a Pod without an owner to its EtcdMember, as the manual says,
+/// and deletes another's.
+void World::end_pod_conflict(const v1::EtcdMember& member) {
+  const api::ObjectKey name = member.metadata.key();
+  const auto pod = read<kube::Pod>(name);
+  if (!pod || !pod->metadata.owner_references.empty())
+    return delete_object(kube::Pod::resource, name);
+  trace_.add("user", "makes EtcdMember " + name.name + " the owner of its Pod");
+  (void)server_.change(kube::Pod::resource, name, [&](json::object& edited) {
+    edited.at("metadata").as_object()["ownerReferences"] =
+        json::array{owner_of(v1::EtcdMember::resource, name.name, member.metadata.uid)};
+  });
 }
 
 /// A user who reads VolumeConflict gives a volume without an owner to its EtcdMember, as the manual
@@ -1011,7 +1037,7 @@ void World::mend_by_hand() {
           give_volume(*member);
           const auto* ready = runtime::find_condition(member->status.conditions, v1::kReady);
           const std::string reason = ready ? ready->reason : "";
-          if (reason == v1::kPodConflict) delete_object(kube::Pod::resource, name);
+          if (reason == v1::kPodConflict) end_pod_conflict(*member);
           if (reason != v1::kUnschedulable && reason != v1::kPodRejected) placeless.erase(name);
           Instant& since = placeless.try_emplace(name, time_.now()).first->second;
           const bool long_ago = time_.now() - since >= 10min;

@@ -95,13 +95,13 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
                        std::ranges::find(births, cluster->status.cluster_token,
                                          &EtcdNet::Birth::token) == births.end();
   // The operator may not know a birth just before the restore, either.
-  const bool unheard =
-      (restore.stage == v1::RestoreStage::Stopping || not_yet) && restore.cluster_id.empty();
+  const bool unheard = (restore.stage == v1::RestoreStage::Stopping || rolling_back || not_yet) &&
+                       restore.cluster_id.empty();
   const bool of_before = born_since ? now.empty() || id == now
                          : unheard  ? token_of(etcd) == restore.cluster_token
                                     : id == restore.cluster_id;
   const bool may = before || not_yet ? of_before
-                   : rolling_back    ? of_before && cluster->status.cluster_id == id
+                   : rolling_back    ? of_before && (now.empty() ? unheard : now == id)
                                      : restore.stage == v1::RestoreStage::Committed && !of_before;
   if (!may)
     checker_.violated("restore", std::string("a client ") + how + " etcd " + id +

@@ -454,6 +454,14 @@ Result<Done> World::evict(const api::ObjectKey& pod) {
 }
 
 void World::delete_cluster(const api::ObjectKey& key) {
+  if (const auto cluster = read<v1::EtcdCluster>(key))
+    for (const ManagedSecret& secret : managed_secrets_of(*cluster)) {
+      const auto there = read<kube::SecretObject>({key.ns, secret.name});
+      const auto* owner = there ? there->metadata.controller() : nullptr;
+      if (secret.kind == ManagedSecret::Kind::Authority && owner &&
+          owner->uid == cluster->metadata.uid)
+        deleted_authorities_.insert({key.ns, secret.name});
+    }
   delete_object(v1::EtcdCluster::resource, key);
 }
 

@@ -138,6 +138,17 @@ bool all_is_lost(const Observation& seen) {
   return std::ranges::all_of(seen.seats, [](const Seat& s) { return s.object && lost(s); });
 }
 
+/// Whether the cluster cannot form: its members have lost their data, or were to join an etcd that
+/// never took them, so they have no Pod.
+bool none_has_data(const Observation& seen) {
+  const auto never_added = [](const Seat& s) {
+    return !s.object->seed && s.object->member_id.empty() && s.object->initial_cluster.empty() &&
+           !s.pod;
+  };
+  return std::ranges::all_of(
+      seen.seats, [&](const Seat& s) { return s.object && (lost(s) || never_added(s)); });
+}
+
 /// No member answers: the operator's own network may be the cause. After a minute it is an outage
 /// for whoever waits for the condition. Its message has the time of the last answer, and then stays
 /// the same: an age would cost a write each minute (I11).
@@ -325,7 +336,7 @@ std::string about_founder(const Observation& seen) {
   const Seat& first = seen.seats.front();
   const bool founds = seen.seats.size() == 1 && first.object && first.object->seed &&
                       first.object->member_id.empty();
-  if (!founds && all_is_lost(seen))  // A user made the EtcdCluster their owner.
+  if (!founds && none_has_data(seen))  // A user made the EtcdCluster their owner.
     return "no member with data is left; delete the EtcdCluster and create it again";
   if (!founds && has_no_leader(seen))
     return "etcd has no leader; if too many of its members are gone for good, delete the "

@@ -1445,6 +1445,22 @@ TEST(ClusterPlan, I17_ACauseOfNoBirthIsToldWithItsRemedy) {
             "create it again");
 }
 
+/// Seed 88173: a user made the EtcdCluster the owner of a member that an earlier one was to add.
+TEST(ClusterPlan, I17_AMemberThatWasNeverAddedFoundsNothing) {
+  Observation seen = observe(3, "a:N");
+  seen.cluster.status.cluster_id.clear();
+  seen.linearizable = false;
+  seen.cluster_id.reset();
+  const auto words = [&] { return condition(plan(seen), v1::kProgressing).message; };
+  const std::string remedy = "delete the EtcdCluster and create it again";
+  EXPECT_TRUE(words().ends_with("no member with data is left; " + remedy)) << words();
+  seen.seats[0].object->member_id = "a1";
+  EXPECT_EQ(words().find(remedy), std::string::npos) << "its etcd has run: " << words();
+  seen.seats[0].object->member_id.clear();
+  seen.seats[0].object->seed = true;
+  EXPECT_EQ(words().find(remedy), std::string::npos) << "it founds: " << words();
+}
+
 /// Seed 672: the EtcdCluster came back while a member joined, and was refused for ever.
 TEST(ClusterPlan, K17_AnOrphanThatHasNotStartedHasNoVersionThatMatters) {
   Observation seen = orphaned();

@@ -68,6 +68,11 @@ TEST(ClusterSelectors, K12_K17_AKeyWaitsUntilEachPodHasItsLabel) {
       {[](auto& o) { o.seats[2].pod->has_uid = false; }, kNone, kRole, "nor has the learner's"},
       {[](auto& o) { o.seats[1].pod->has_role = false; }, kUid, kUid, "a voter has no role yet"},
       {[](auto& o) {
+         o.seats[1].pod->has_uid = o.seats[1].pod->has_role = false;
+         o.seats[1].elsewhere = true;
+       },
+       kUid, kBoth, "seed 96961: it is kept away from clients"},
+      {[](auto& o) {
          o.seats[1].pod->has_role = false;
          o.seats[1].object->voter = false;
        },
@@ -152,6 +157,9 @@ TEST(ClusterSelectors, K12_K17_TheApiServersListDecides) {
   kube::Pod foreign = pod("db-a", "", false);
   foreign.metadata.owner_references.clear();
   EXPECT_EQ(shown_by_all(seen, Pods{foreign}), kBoth) << "it belongs to no member";
+  Observation fenced = seen;
+  fenced.seats[0].elsewhere = true;
+  EXPECT_EQ(shown_by_all(fenced, Pods{pod("db-a", "", false)}), kBoth) << "seed 96961";
   Observation no_list = seen;
   no_list.linearizable = false;
   EXPECT_EQ(shown_by_all(no_list, all), kUid) << "db-c may vote";

@@ -253,7 +253,12 @@ Verdict judge(const Observation& seen) {
             "this release does not implement " + missing + ", so the operator creates no Pod"};
   }
   if (!is_ours(seen.pod->metadata, member.metadata.uid))
-    return {"False", v1::kPodConflict, "Pod " + member.metadata.name + " has another owner"};
+    return {"False", v1::kPodConflict,
+            "Pod " + member.metadata.name +
+                (seen.pod->metadata.owner_references.empty()
+                     ? " has no owner; make this EtcdMember its owner: see PodConflict in "
+                       "docs/user/operations.md"
+                     : " has another owner")};
   if (!pod_ready(*seen.pod) || seen.pod->metadata.terminating()) {
     if (auto loss = last_words(member, *seen.pod)) return *loss;
     if (auto problem = complaint(seen, *seen.pod)) return *problem;

@@ -1198,6 +1198,9 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
       {[](auto& o) { o.volume = volume_of("other"); }, v1::kVolumeConflict,
        "PersistentVolumeClaim data-db-x1 has another owner"},
       {[](auto& o) { o.pod->metadata.owner_references.clear(); }, v1::kPodConflict,
+       "Pod db-x1 has no owner; make this EtcdMember its owner: see PodConflict in "
+       "docs/user/operations.md"},
+      {[](auto& o) { o.pod->metadata.owner_references[0].uid = "other"; }, v1::kPodConflict,
        "Pod db-x1 has another owner"},
   };
   for (const Row& row : rows) {
