@@ -818,6 +818,7 @@ bool World::is_hopeless(const api::ObjectKey& key) const {
   const auto about = told(key, v1::kAvailable);
   if (about.reason != v1::kBootstrapFailed) return false;
   return lost_authority ||
+         about.message.find("belong to different etcd clusters") != std::string::npos ||
          about.message.find("delete the EtcdCluster and create it again") != std::string::npos;
 }
 

@@ -1039,6 +1039,7 @@ void Nodes::kill_for_memory(const api::ObjectKey& pod) { kill_container(pod, kOu
 
 bool Nodes::died_of_memory(const api::ObjectKey& pod) const {
   const Run* const run = run_of(pod);
+  if (run && is_down(run->node)) return false;  // No kubelet says so, and the node is the cause.
   const Json* const end = run ? run->last_state.as_object().if_contains("terminated") : nullptr;
   return end && end->at("reason") == kOutOfMemory;
 }

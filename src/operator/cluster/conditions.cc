@@ -336,6 +336,9 @@ std::string about_founder(const Observation& seen) {
   const Seat& first = seen.seats.front();
   const bool founds = seen.seats.size() == 1 && first.object && first.object->seed &&
                       first.object->member_id.empty();
+  if (seen.split)
+    return "the members belong to different etcd clusters; see SplitBrain in "
+           "docs/user/operations.md";
   if (!founds && none_has_data(seen))  // A user made the EtcdCluster their owner.
     return "no member with data is left; delete the EtcdCluster and create it again";
   if (!founds && has_no_leader(seen))

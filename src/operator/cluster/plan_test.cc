@@ -1445,6 +1445,19 @@ TEST(ClusterPlan, I17_ACauseOfNoBirthIsToldWithItsRemedy) {
             "create it again");
 }
 
+/// Seed 107263: a user made the EtcdCluster the owner of members of two etcds.
+TEST(ClusterPlan, I17_GivenMembersOfDifferentEtcdsAreTold) {
+  Observation seen = observe(3, "a:V+ b:V+");
+  seen.cluster.status.cluster_id.clear();
+  seen.cluster_id.reset();
+  seen.linearizable = false;
+  seen.split = true;
+  const std::string told = condition(plan(seen), v1::kProgressing).message;
+  EXPECT_EQ(told,
+            "waiting for the first member; the members belong to different etcd clusters; see "
+            "SplitBrain in docs/user/operations.md");
+}
+
 /// Seed 88173: a user made the EtcdCluster the owner of a member that an earlier one was to add.
 TEST(ClusterPlan, I17_AMemberThatWasNeverAddedFoundsNothing) {
   Observation seen = observe(3, "a:N");
