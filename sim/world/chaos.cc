@@ -459,7 +459,10 @@ void World::people() {
     const api::ObjectKey cluster{key->ns,
                                  std::string(member->at("spec").at("clusterName").as_string())};
     if (!can_lose_data(cluster, *key)) return;
+    if (dice_.one_in(4)) orphan_member(*key);
+    const bool comes_back = dice_.one_in(2);
     delete_object(v1::EtcdMember::resource, *key);
+    if (comes_back) spawn([this, copy = *member] { apply_member_again(copy); });
   });
   every(Fault::UserServices, 20s, 100s, [this] {
     const auto& kind =
@@ -513,9 +516,45 @@ void World::people() {
   });
 }
 
+/// Takes the owner with that UID out of what it owns of this kind, as the garbage collector does
+/// before an object that is deleted with `orphan` goes (orphanDependents).
+void World::disown(const api::Resource& r, const Json& uid) {
+  const auto is_it = [&](const Json& owner) { return owner.at("uid") == uid; };
+  for (const auto& object : server_.look_all(r)) {
+    const Json* const owners = object->at("metadata").as_object().if_contains("ownerReferences");
+    if (!owners || !std::ranges::any_of(owners->as_array(), is_it)) continue;
+    (void)server_.change(r, key_of(*object), [&](json::object& edited) {
+      edited.at("metadata").as_object().erase("ownerReferences");
+    });
+  }
+}
+
+/// As `kubectl delete etcdmember --cascade=orphan`, before the deletion itself.
+void World::orphan_member(const api::ObjectKey& key) {
+  const Json uid = server_.look(v1::EtcdMember::resource, key)->at("metadata").at("uid");
+  trace_.add("user", "orphans what belongs to EtcdMember " + to_string(key));
+  for (const api::Resource& r : {kube::Pod::resource, kube::PersistentVolumeClaim::resource})
+    disown(r, uid);
+}
+
+/// A user, or a backup tool, creates a member again that was deleted: its labels and its spec,
+/// without status and owner.
+void World::apply_member_again(const Json& before) {
+  const api::ObjectKey key = key_of(before);
+  const Instant give_up = time_.now() + 100s;
+  do
+    if (time_.sleep(dice_.between(100ms, 20s)) != Woken::Ready || time_.now() > give_up) return;
+  while (server_.look(v1::EtcdMember::resource, key));
+  trace_.add("user", "creates EtcdMember " + to_string(key) + " again");
+  json::object metadata{{"name", key.name}, {"namespace", key.ns}};
+  if (const Json* labels = before.at("metadata").as_object().if_contains("labels"))
+    metadata["labels"] = *labels;
+  (void)server_.put(v1::EtcdMember::resource,
+                    {{"metadata", std::move(metadata)}, {"spec", before.at("spec")}});
+}
+
 /// A user deletes the EtcdCluster and applies what stands in Git: its spec, without status. Its
-/// volumes stay; with `orphan`, everything that it owned does. Source: the garbage collector's
-/// orphanDependents() takes the owner out of each dependent before the owner goes.
+/// volumes stay; with `orphan`, everything that it owned does.
 void World::apply_again(const api::ObjectKey& key, bool orphan) {
   const auto cluster = server_.look(v1::EtcdCluster::resource, key);
   if (!cluster || cluster->at("metadata").as_object().contains("deletionTimestamp")) return;
@@ -523,27 +562,15 @@ void World::apply_again(const api::ObjectKey& key, bool orphan) {
   const Json uid = cluster->at("metadata").at("uid");
   trace_.add("user", std::string(orphan ? "orphans what belongs to " : "saves the volumes of ") +
                          to_string(key) + ", deletes it and applies it again");
-  const auto disown = [&](const api::Resource& r, const auto& whose) {
-    for (const auto& object : server_.look_all(r)) {
-      const Json* const owners = object->at("metadata").as_object().if_contains("ownerReferences");
-      if (!owners || !std::ranges::any_of(owners->as_array(), whose)) continue;
-      (void)server_.change(r, key_of(*object), [&](json::object& edited) {
-        edited.at("metadata").as_object().erase("ownerReferences");
-      });
-    }
-  };
   if (orphan) {
-    const auto this_one = [&](const Json& owner) { return owner.at("uid") == uid; };
     for (const api::Resource& r :
          {v1::EtcdMember::resource, kube::Service::resource, kube::PodDisruptionBudget::resource,
           kube::SecretObject::resource})
-      disown(r, this_one);
+      disown(r, uid);
   } else {
-    for (const api::ObjectKey& name : members_of(key)) {
-      const Json member = server_.look(v1::EtcdMember::resource, name)->at("metadata").at("uid");
+    for (const api::ObjectKey& name : members_of(key))
       disown(kube::PersistentVolumeClaim::resource,
-             [&](const Json& owner) { return owner.at("uid") == member; });
-    }
+             server_.look(v1::EtcdMember::resource, name)->at("metadata").at("uid"));
   }
   delete_cluster(key);
   const Instant give_up = time_.now() + 100s;
@@ -809,6 +836,14 @@ bool World::authority_went_with_its_owner(const v1::EtcdCluster& cluster) const 
   });
 }
 
+bool World::has_two_etcds(const api::ObjectKey& key) const {
+  std::set<etcd::ClusterId> ids;
+  for (const api::ObjectKey& name : members_of(key))
+    if (const auto dir = nodes_.data_of_member(name))
+      if (const auto owner = EtcdNet::owner_of(*dir)) ids.insert(owner->first);
+  return ids.size() > 1;
+}
+
 /// Whether its condition says that only another EtcdCluster helps: a first member in memory whose
 /// Pod was lost or refused, or a CA of which users have no backup.
 bool World::is_hopeless(const api::ObjectKey& key) const {
@@ -818,7 +853,8 @@ bool World::is_hopeless(const api::ObjectKey& key) const {
   const auto about = told(key, v1::kAvailable);
   if (about.reason != v1::kBootstrapFailed) return false;
   return lost_authority ||
-         about.message.find("belong to different etcd clusters") != std::string::npos ||
+         (about.message.find("belong to different etcd clusters") != std::string::npos &&
+          has_two_etcds(key)) ||
          about.message.find("delete the EtcdCluster and create it again") != std::string::npos;
 }
 

@@ -416,7 +416,7 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   const std::string etcd = to_hex(owner->first), home = owner_of(etcd);
   const bool anothers = !home.empty() && home != object->metadata.uid;
   const bool strange = std::ranges::none_of(net_.births(), [&](const EtcdNet::Birth& birth) {
-    return birth.cluster == owner->first && tokens_.contains(birth.token);
+    return birth.cluster == owner->first && !birth.token.starts_with("stranger-");
   });
   if (!kept && (etcd == restore->cluster_id || anothers || strange)) return false;
   // It had left etcd before; a delayed request may have released it.

@@ -95,8 +95,10 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
                        std::ranges::find(births, cluster->status.cluster_token,
                                          &EtcdNet::Birth::token) == births.end();
   // The operator may not know a birth just before the restore, either.
-  const bool unheard = (restore.stage == v1::RestoreStage::Stopping || rolling_back || not_yet) &&
-                       restore.cluster_id.empty();
+  // A rollback may begin before the members were stopped: the token is still that of before.
+  const bool stopping = restore.stage == v1::RestoreStage::Stopping ||
+                        (rolling_back && cluster->status.cluster_token == restore.cluster_token);
+  const bool unheard = (stopping || not_yet) && restore.cluster_id.empty();
   const bool of_before = born_since ? now.empty() || id == now
                          : unheard  ? token_of(etcd) == restore.cluster_token
                                     : id == restore.cluster_id;

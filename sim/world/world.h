@@ -235,11 +235,15 @@ class World {
   bool is_hopeless(const api::ObjectKey& cluster) const;
   void renew_pods(const api::ObjectKey& cluster);
   void give_children(const api::ObjectKey& cluster);
+  void disown(const api::Resource&, const Json& uid);
+  void orphan_member(const api::ObjectKey&);
+  void apply_member_again(const Json& before);
   void give_volume(const api::v1alpha2::EtcdMember&);
   void end_pod_conflict(const api::v1alpha2::EtcdMember&);
   Result<Done> within_pods(const Json& pod) const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
+  bool has_two_etcds(const api::ObjectKey& cluster) const;
   bool authority_went_with_its_owner(const api::v1alpha2::EtcdCluster&) const;
   std::string serial_of(const std::string& certificate) const;
   Life* any_life();
@@ -280,7 +284,7 @@ class World {
   std::function<void(Life&)> started_;
   std::set<std::string> passwords_;                     // All that root ever had.
   mutable std::map<std::string, std::string> serials_;  // By certificate.
-  /// Secrets with a CA whose EtcdCluster a user has deleted: nothing brings them back.
+  /// Secrets with a CA whose EtcdCluster a user has deleted, and that do not exist again.
   std::set<api::ObjectKey> deleted_authorities_;
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{}, webhook_until_{};

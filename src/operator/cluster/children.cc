@@ -245,7 +245,9 @@ Result<Done> Children::make_services(Round& round) {
   const auto make = [&](Refusals& refusals, const Service& planned) -> Result<Done> {
     const auto wanted = service(planned, round);
     if (!wanted) return Done{};
-    return round.founds() ? put(*wanted, round) : try_to_put(refusals, round.key(), *wanted, round);
+    if (!round.founds()) return try_to_put(refusals, round.key(), *wanted, round);
+    refusals.forget(round.key());  // The step tells of a failure.
+    return put(*wanted, round);
   };
   Result<Done> done = Done{};
   if (plan.make_headless_service)

@@ -35,10 +35,11 @@ class Children {
     const api::v1alpha2::EtcdCluster reported;  ///< With the target that this pass may adopt.
     api::ObjectKey key() const { return seen.cluster.metadata.key(); }
     bool is_founded() const { return !plan.status.cluster_id.empty() || reported.restoring(); }
-    /// Whether the step creates the first member. It needs both Services; nothing else does.
+    /// Whether the step creates the first member of a new cluster. It needs both Services; nothing
+    /// else does.
     bool founds() const {
       const auto* made = std::get_if<CreateMember>(&plan.step);
-      return made && made->seed;
+      return made && made->seed && !is_founded();
     }
   };
   template <class T>

@@ -221,7 +221,7 @@ std::string about_foreign(const Observation& seen, const Census& census,
     out = "etcd lists members without an EtcdMember: " + joined(foreign) +
           "; remove them with etcdctl if they are not wanted" +
           (holds_up_growth(census) ? "; the operator adds no member beside a learner" : "");
-  if (!seen.strangers.empty())
+  if (seen.linearizable && !seen.strangers.empty())
     out = with(out, "etcd does not list these EtcdMembers, which have lost their owner or label: " +
                         some_of(seen.strangers) + "; delete them if their data is not needed");
   if (!seen.stray_pods.empty())
@@ -309,8 +309,9 @@ void report_alarms(const Observation& seen, Conditions& out) {
 
 /// Whether a member answers that it has no leader, or had time to start and does not answer: a
 /// joiner waits for its peers.
+constexpr std::int64_t kStarts = 120;  // Seconds.
+
 bool has_no_leader(const Observation& seen) {
-  constexpr std::int64_t kStarts = 120;  // Seconds.
   const auto waits = [](const Seat& s) { return s.answer || (s.pod && s.silent_s >= kStarts); };
   const auto leads = [](const Seat& s) { return s.answer && s.answer->leader.value != 0; };
   return std::ranges::any_of(seen.seats, waits) && std::ranges::none_of(seen.seats, leads);
@@ -345,6 +346,11 @@ std::string about_founder(const Observation& seen) {
     return "etcd has no leader; if too many of its members are gone for good, delete the "
            "EtcdCluster and create it again from a snapshot";
   if (!founds) return "";
+  const bool serves = first.answer || first.silent_s < kStarts;
+  if (runs(first) && !serves && first.object->reason != v1::kCrashLooping)
+    return "the etcd of " + first.name +
+           " does not serve; if its volume has the data of an etcd whose other members are gone "
+           "for good, delete the EtcdCluster and create it again from a snapshot";
   if (std::string medium = about_medium(first); !medium.empty()) return medium;
   if (first.object->unborn) return "";
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";

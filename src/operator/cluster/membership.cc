@@ -315,6 +315,7 @@ Verdict shrink(const View& view) {
         };
         return cost(a) != cost(b) ? cost(a) < cost(b) : newer(a, b);
       });
+  if (!leaving.empty() && !view.can_lose(victim)) return Skip{};
   return DeleteMember{victim.name, victim.object->uid};
 }
 

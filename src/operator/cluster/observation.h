@@ -242,7 +242,8 @@ struct Observation {
   /// Volumes with the cluster's label that no EtcdMember of ours owns, in order; only while the
   /// cluster has no id.
   std::vector<std::string> stray_volumes;
-  /// EtcdMembers that have lost their owner or label, and that etcd does not list; set by the plan.
+  /// EtcdMembers that have lost their owner or label, and that etcd does not list; from the
+  /// reconciler, those without an owner that no status mentions.
   std::vector<std::string> strangers;
   /// Pods without an owner and without an EtcdMember of their name, which the Services select.
   std::vector<std::string> stray_pods;

@@ -188,6 +188,7 @@ TEST(ClusterPlan, Table) {
       {2, "a:V* b:V- c:V+!", "none", "the two that remain would be one short of a quorum"},
       {2, "a:V* b:V+! c:V- d:L+", "delete-member c", "seed 86584: without c, b can go"},
       {2, "a:V* b:V+! c:V-! d:L+", "remove-from-etcd c", ""},
+      {2, "a:V- b:V*! c:V- d:L+", "none", "of two broken ones, neither can go"},
       {2, "a:V* b:V-! c:V- d:L+", "none", "a broken one does not need it"},
       {1, "a:V* b:V+ c:V+!", "remove-from-etcd c", ""},
       {1, "a:V+ b:V+ c:V*!", "move-leader c to a", "clients feel nothing"},
@@ -1456,6 +1457,26 @@ TEST(ClusterPlan, I17_GivenMembersOfDifferentEtcdsAreTold) {
   EXPECT_EQ(told,
             "waiting for the first member; the members belong to different etcd clusters; see "
             "SplitBrain in docs/user/operations.md");
+}
+
+/// A backup tool created the first member again, beside its volume. The etcd on it had three
+/// members.
+TEST(ClusterPlan, I17_AFirstMemberWhoseEtcdDoesNotServeIsTold) {
+  Observation seen = with_idle_founder();
+  seen.seats[0].pod->idle = false;
+  const auto words = [&] { return condition(plan(seen), v1::kProgressing).message; };
+  seen.seats[0].silent_s = 119;
+  EXPECT_EQ(words(), "waiting for the first member");
+  seen.seats[0].silent_s = 120;
+  EXPECT_EQ(words(),
+            "waiting for the first member; the etcd of a does not serve; if its volume has the "
+            "data of an etcd whose other members are gone for good, delete the EtcdCluster and "
+            "create it again from a snapshot");
+  seen.seats[0].object->reason = v1::kCrashLooping;
+  EXPECT_EQ(words(), "waiting for the first member") << "its own words are the cause";
+  seen.seats[0].object->reason.clear();
+  seen.seats[0].pod->idle = true;
+  EXPECT_EQ(words(), "waiting for the first member") << "it has no node, or no image";
 }
 
 /// Seed 88173: a user made the EtcdCluster the owner of a member that an earlier one was to add.

@@ -203,7 +203,9 @@ void Reconciler::observe_member(const v1::EtcdMember& member, Observation& seen,
   const bool orphan = is_orphan(member, cluster);
   const bool disowned = has_lost_owner(member, cluster);
   if (!orphan && !disowned && !is_ours(member.metadata, cluster.metadata.uid)) {
+    const bool anothers = member.metadata.controller() || member.metadata.terminating();
     if (cluster.status.cluster_id.empty()) seen.stray_members.push_back("EtcdMember " + key.name);
+    else if (!anothers) seen.strangers.push_back(key.name);
     return;
   }
   Seat seat;

@@ -1332,6 +1332,21 @@ TEST_F(ReconcilerTest, MembersOfTheClusterBeforeOfThatNameAreNotOurs) {
   EXPECT_EQ(etcd.asked, "2");
 }
 
+/// It is of an earlier EtcdCluster of that name.
+TEST_F(ReconcilerTest, I17_AnEtcdMemberThatAUserCreatesAgainIsTold) {
+  Json spec = member_now("db-d").at("spec");
+  spec.as_object()["clusterToken"] = "an-earlier-one";
+  stores.members.saw(api.put<v1::EtcdMember>({{"metadata", meta("db-z")}, {"spec", spec}}));
+  pass();
+  EXPECT_EQ(seen_in_last_pass().strangers, std::vector<std::string>{"db-z"});
+  const auto cluster = stores.clusters.get(kKey);
+  const auto* degraded = runtime::find_condition(cluster->status.conditions, v1::kDegraded);
+  ASSERT_TRUE(degraded);
+  EXPECT_EQ(degraded->reason, v1::kForeignMember);
+  EXPECT_NE(degraded->message.find("have lost their owner or label: db-z"), std::string::npos)
+      << degraded->message;
+}
+
 TEST_F(ReconcilerTest, OnlyAMembersOwnRunningPodIsSpokenTo) {
   pass();
   EXPECT_EQ(spoken(), "123");

@@ -35,7 +35,7 @@ SelectorKeys seen_on_all(const Observation& seen) {
   for (const auto* seats : {&seen.seats, &seen.kept})
     for (const Seat& seat : *seats) {
       // Its next Pod is created with the labels. One that is kept away from clients lacks them.
-      if (!seat.pod || seat.elsewhere) continue;
+      if (!seat.pod || (seat.object && seat.object->elsewhere)) continue;
       out.uid &= seat.pod->has_uid;
       out.role &= seat.pod->has_role || !may_vote(seen, seat);
     }
@@ -68,7 +68,7 @@ SelectorKeys shown_by_all(const Observation& seen, std::span<const kube::Pod> po
   SelectorKeys out{.uid = true, .role = true};
   for (const kube::Pod& pod : pods) {
     const Seat* seat = seat_of(seen, pod);
-    if (seat ? seat->elsewhere : !belongs_to_a_member(pod)) continue;
+    if (seat ? seat->object->elsewhere : !belongs_to_a_member(pod)) continue;
     out.uid &= label_of(pod.metadata, v1::kClusterUidLabel) == seen.cluster.metadata.uid;
     out.role &=
         label_of(pod.metadata, v1::kRoleLabel) == v1::kVoter || (seat && !may_vote(seen, *seat));

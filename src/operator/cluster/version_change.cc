@@ -149,11 +149,14 @@ std::string why_none_can_join(const Observation& seen) {
   const auto target = observed ? etcd::parse_version(observed->version) : std::nullopt;
   const auto known = voters(seen);
   if (!target || known.empty() || !seen.linearizable) return "";
-  const auto [oldest, newest] = std::ranges::minmax_element(known, {}, &Runs::version);
+  const auto oldest = std::ranges::min_element(known, {}, &Runs::version);
+  // A cluster that has run both goes on being repaired.
+  const bool runs_both = std::ranges::any_of(seen.seats, [&](const Seat& seat) {
+    const auto version = version_of(seat);
+    return seat.listed && seat.listed->started && version && version->minor >= target->minor;
+  });
   std::string why = why_not_joins(*oldest, *target);
-  // A cluster that runs both goes on being repaired.
-  if (why.empty() && newest->version.minor < target->minor)
-    why = why_not_beside(*oldest, target->minor);
+  if (why.empty() && !runs_both) why = why_not_beside(*oldest, target->minor);
   return why.empty() ? "" : "etcd " + observed->version + ": " + why;
 }
 

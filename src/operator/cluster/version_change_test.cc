@@ -125,6 +125,8 @@ TEST(VersionChange, K4_NoMemberJoinsAFirstMemberWhosePatchIsTooOldForIt) {
     EXPECT_EQ(why_not_version(seen), "") << way_out;
   }
   EXPECT_EQ(why_none_can_join(of("3.5.25 3.6.16", "3.6.16", "3.6.16")), "");
+  EXPECT_EQ(why_none_can_join(of("3.5.25 3.5.25 -3.6.16", "3.6.16", "3.6.16")), "")
+      << "it does not answer, and will be repaired";
 }
 
 /// Seed 3332: its EtcdMember had no owner and was deleted; a user then gave the others one.
