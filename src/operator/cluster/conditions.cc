@@ -347,10 +347,11 @@ std::string about_founder(const Observation& seen) {
            "EtcdCluster and create it again from a snapshot";
   if (!founds) return "";
   const bool serves = first.answer || first.silent_s < kStarts;
-  if (runs(first) && !serves && first.object->reason != v1::kCrashLooping)
+  const bool of_this = first.object->token.find(seen.cluster.metadata.uid) != std::string::npos;
+  if (runs(first) && !serves && (!of_this || first.object->reason != v1::kCrashLooping))
     return "the etcd of " + first.name +
-           " does not serve; if its volume has the data of an etcd whose other members are gone "
-           "for good, delete the EtcdCluster and create it again from a snapshot";
+           " does not serve; if its volume has no data, or that of an etcd whose other members "
+           "are gone for good, delete the EtcdCluster and create it again from a snapshot";
   if (std::string medium = about_medium(first); !medium.empty()) return medium;
   if (first.object->unborn) return "";
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";

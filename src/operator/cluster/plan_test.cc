@@ -1469,10 +1469,13 @@ TEST(ClusterPlan, I17_AFirstMemberWhoseEtcdDoesNotServeIsTold) {
   EXPECT_EQ(words(), "waiting for the first member");
   seen.seats[0].silent_s = 120;
   EXPECT_EQ(words(),
-            "waiting for the first member; the etcd of a does not serve; if its volume has the "
-            "data of an etcd whose other members are gone for good, delete the EtcdCluster and "
-            "create it again from a snapshot");
+            "waiting for the first member; the etcd of a does not serve; if its volume has no "
+            "data, or that of an etcd whose other members are gone for good, delete the "
+            "EtcdCluster and create it again from a snapshot");
   seen.seats[0].object->reason = v1::kCrashLooping;
+  seen.seats[0].object->token = "prod-db-u-0";
+  EXPECT_NE(words().find("does not serve"), std::string::npos) << "seed 144575: of an earlier one";
+  seen.seats[0].object->token = "prod-db-u-1";
   EXPECT_EQ(words(), "waiting for the first member") << "its own words are the cause";
   seen.seats[0].object->reason.clear();
   seen.seats[0].pod->idle = true;

@@ -41,6 +41,7 @@ World world_of(testing::Every& pick) {
   m.metadata.name = "db-x1";
   m.metadata.ns = "prod";
   m.metadata.uid = "m-1";
+  m.spec.cluster_token = pick(4) == 0 ? "prod-db-c-0" : "prod-db-c-1";
   m.spec.version = "3.6.16";
   m.spec.cluster_name = "db";
   if (pick(2) == 0) m.metadata.finalizers = {v1::kMemberFinalizer};
@@ -107,6 +108,7 @@ struct Judge {
   }
   bool operator()(const CreatePod& step) const {
     const bool founds = member.spec.bootstrap && member.status.member_id.empty() &&
+                        member.spec.cluster_token == "prod-db-c-1" &&
                         world.seen.cluster->status.cluster_id.empty();  // I4
     return world.pod == Child::None && world.volume == Child::Ours && step.founds == founds &&
            wanted() && !world.seen.tls.server &&

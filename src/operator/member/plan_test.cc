@@ -309,6 +309,12 @@ TEST(MemberPlan, Table) {
       {[](auto& o) {
          o.pod.reset();
          o.member.spec.bootstrap = true;
+         o.member.spec.cluster_token = "prod-db-c-0";
+       },
+       "create-pod existing", "I4, seed 144575: of an earlier EtcdCluster, created again"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.bootstrap = true;
          o.cluster->status.cluster_id = "c1";
        },
        "create-pod existing", "I4: founded once"},
@@ -918,6 +924,12 @@ TEST(MemberPlan, S50_OfDataInMemoryThereIsOnePodAndNeverASecond) {
          say(o, "edited");
        },
        "set-initial-state new", "before it founded"},
+      {[&](auto& o) {
+         begins(o);
+         o.member.spec.cluster_token = "prod-db-c-0";
+         say(o, "new");
+       },
+       "set-initial-state existing", "I4, seed 144575: an earlier EtcdCluster has founded with it"},
       {[&](auto& o) {
          begins(o);
          say(o, "existing");

@@ -44,12 +44,14 @@ class Preconditions : public ::testing::Test {
                                  {"storage", {{"size", "1Gi"}}},
                                  {"bootstrap", false},
                                  {"initialCluster", "x"},
-                                 {"clusterToken", "t"}}}});
+                                 {"clusterToken", token()}}}});
     put<kube::PersistentVolumeClaim>(
         {{"metadata", meta(kVolume.name, "EtcdMember", uid)}, {"spec", json::object{}}});
     see();
   }
 
+  /// As the EtcdCluster's own UID has it.
+  std::string token() const { return "prod-db-" + cluster_uid; }
   static json::object meta(const std::string& name, const std::string& kind,
                            const std::string& owner) {
     json::object out{
@@ -216,8 +218,8 @@ TEST_F(Preconditions, K17_AMemberThatLeavesIsNotLetGoBesideOrphansOfItsEtcd) {
 TEST_F(Preconditions, K17_AMemberThatLostItsOwnerIsNotLetGoWhileItsClusterRuns) {
   change<v1::EtcdMember>(
       kKey, [](json::object& m) { m["metadata"].as_object().erase("ownerReferences"); });
-  change<v1::EtcdCluster>(kCluster,
-                          [](json::object& c) { c["status"].as_object()["clusterToken"] = "t"; });
+  change<v1::EtcdCluster>(
+      kCluster, [&](json::object& c) { c["status"].as_object()["clusterToken"] = token(); });
   server.remove(v1::EtcdMember::resource, kKey);
   see();
   settle();
@@ -267,7 +269,7 @@ TEST_F(Preconditions, K17_APodAvoidsThePodsOfItsClusterByTheUidOnceAllHaveIt) {
                                                    {"version", "3.6.16"},
                                                    {"storage", {{"size", "1Gi"}}},
                                                    {"initialCluster", "x"},
-                                                   {"clusterToken", "t"}}}});
+                                                   {"clusterToken", token()}}}});
   put<kube::Pod>({{"metadata", meta("db-b", "EtcdMember", other)}, {"spec", json::object{}}});
   see(stores.members, {kKey.ns, "db-b"});
   see(stores.pods, {kKey.ns, "db-b"});
@@ -599,9 +601,9 @@ TEST_F(Preconditions, AFounderRestoresOnlyWhileItsOwnClusterSaysSo) {
     json::object& spec = m["spec"].as_object();
     spec["bootstrap"] = true;
     spec["restore"] = record.at("from");
-    spec["clusterToken"] = "new";
+    spec["clusterToken"] = token() + "-new";
   });
-  const auto say = [this](const char* stage, const char* token) {
+  const auto say = [this](const char* stage, const std::string& token) {
     change<v1::EtcdCluster>(kCluster, [&](json::object& c) {
       json::object& status = c["status"].as_object();
       status["clusterID"] = "";
@@ -609,7 +611,7 @@ TEST_F(Preconditions, AFounderRestoresOnlyWhileItsOwnClusterSaysSo) {
       status["restore"] = record_at(stage);
     });
   };
-  say("Restoring", "new");
+  say("Restoring", token() + "-new");
   see();
   // Unseen by the cache.
   for (const auto& [stage, token] :
@@ -618,7 +620,7 @@ TEST_F(Preconditions, AFounderRestoresOnlyWhileItsOwnClusterSaysSo) {
     EXPECT_FALSE(pass());
     EXPECT_EQ(now<kube::Pod>(kKey), nullptr) << stage << " " << token;
   }
-  say("Restoring", "new");
+  say("Restoring", token() + "-new");
   EXPECT_TRUE(pass());
   const Json pod = now<kube::Pod>(kKey);
   ASSERT_NE(pod, nullptr);
