@@ -346,9 +346,11 @@ std::string about_founder(const Observation& seen) {
     return "etcd has no leader; if too many of its members are gone for good, delete the "
            "EtcdCluster and create it again from a snapshot";
   if (!founds) return "";
-  const bool serves = first.answer || first.silent_s < kStarts;
+  // A first member of an earlier EtcdCluster does not found: see member::is_of_this_cluster.
   const bool of_this = first.object->token.find(seen.cluster.metadata.uid) != std::string::npos;
-  if (runs(first) && !serves && (!of_this || first.object->reason != v1::kCrashLooping))
+  const bool crashes = first.object->reason == v1::kCrashLooping;
+  const bool is_silent = runs(first) && !first.answer && first.silent_s >= kStarts;
+  if (crashes ? !of_this : is_silent)
     return "the etcd of " + first.name +
            " does not serve; if its volume has no data, or that of an etcd whose other members "
            "are gone for good, delete the EtcdCluster and create it again from a snapshot";
