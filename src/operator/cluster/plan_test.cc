@@ -1329,7 +1329,7 @@ TEST(ClusterPlan, K17_MembersThatAUserGaveToTheClusterKeepTheirToken) {
   const auto token = [](const std::function<void(Observation&)>& edit) {
     Observation seen = with_idle_founder();
     seen.seats[0].object->token = "prod-db-u-0";
-  seen.seats[0].silent_s = 0;
+    seen.seats[0].silent_s = 0;
     edit(seen);
     return plan(seen).status.cluster_token;
   };
