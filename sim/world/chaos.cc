@@ -328,7 +328,7 @@ void World::start_stranger(const std::string& address, const std::string& host,
 
 /// The data of an etcd that ran for a few seconds.
 std::shared_ptr<DataDir> World::strange_data() {
-  const std::string host = "stranger-" + std::to_string(++values_);
+  const std::string host = kStrangerToken + std::to_string(++values_);
   const auto dir = empty_data_dir();
   const std::string address = "10.9.0." + std::to_string(values_ % 250);
   if (net_.runs(address)) return nullptr;
@@ -542,9 +542,11 @@ void World::orphan_member(const api::ObjectKey& key) {
 void World::apply_member_again(const Json& before) {
   const api::ObjectKey key = key_of(before);
   const Instant give_up = time_.now() + 100s;
-  do
+  bool is_there = true;
+  while (is_there) {
     if (time_.sleep(dice_.between(100ms, 20s)) != Woken::Ready || time_.now() > give_up) return;
-  while (server_.look(v1::EtcdMember::resource, key));
+    is_there = server_.look(v1::EtcdMember::resource, key) != nullptr;
+  }
   trace_.add("user", "creates EtcdMember " + to_string(key) + " again");
   json::object metadata{{"name", key.name}, {"namespace", key.ns}};
   if (const Json* labels = before.at("metadata").as_object().if_contains("labels"))
@@ -921,6 +923,14 @@ void World::discard_leftovers(const api::ObjectKey& key) {
             claim->metadata.name + " to be deleted; delete it yourself");
 }
 
+/// As `kubectl patch`: the object has this owner, and no other.
+void World::set_owner(const api::Resource& r, const api::ObjectKey& key,
+                      const json::object& owner) {
+  (void)server_.change(r, key, [&](json::object& edited) {
+    edited.at("metadata").as_object()["ownerReferences"] = json::array{owner};
+  });
+}
+
 /// A user who reads MembersFound makes the EtcdCluster the owner of what has none, as the manual
 /// says (docs/user/recover.md).
 void World::give_owner(const api::ObjectKey& key) {
@@ -936,9 +946,7 @@ void World::give_owner(const api::ObjectKey& key) {
         continue;
       trace_.add("user", "makes " + to_string(key) + " the owner of " + r.kind + " " +
                              key_of(*object).name);
-      (void)server_.change(r, key_of(*object), [&](json::object& edited) {
-        edited.at("metadata").as_object()["ownerReferences"] = json::array{owner};
-      });
+      set_owner(r, key_of(*object), owner);
     }
 }
 
@@ -956,10 +964,8 @@ void World::give_children(const api::ObjectKey& key) {
       continue;
     if (!server_.look(r, {key.ns, name})) continue;  // The condition is a moment old.
     trace_.add("user", "makes EtcdCluster " + key.name + " the owner of " + r.kind + " " + name);
-    (void)server_.change(r, {key.ns, name}, [&](json::object& edited) {
-      edited.at("metadata").as_object()["ownerReferences"] =
-          json::array{owner_of(v1::EtcdCluster::resource, key.name, cluster->metadata.uid)};
-    });
+    set_owner(r, {key.ns, name},
+              owner_of(v1::EtcdCluster::resource, key.name, cluster->metadata.uid));
   }
 }
 
@@ -986,10 +992,8 @@ void World::end_pod_conflict(const v1::EtcdMember& member) {
   if (!pod || !pod->metadata.owner_references.empty())
     return delete_object(kube::Pod::resource, name);
   trace_.add("user", "makes EtcdMember " + name.name + " the owner of its Pod");
-  (void)server_.change(kube::Pod::resource, name, [&](json::object& edited) {
-    edited.at("metadata").as_object()["ownerReferences"] =
-        json::array{owner_of(v1::EtcdMember::resource, name.name, member.metadata.uid)};
-  });
+  set_owner(kube::Pod::resource, name,
+            owner_of(v1::EtcdMember::resource, name.name, member.metadata.uid));
 }
 
 /// A user who reads VolumeConflict gives a volume without an owner to its EtcdMember, as the manual
@@ -1002,10 +1006,8 @@ void World::give_volume(const v1::EtcdMember& member) {
       !volume->metadata.owner_references.empty())
     return;
   trace_.add("user", "makes EtcdMember " + member.metadata.name + " the owner of its volume");
-  (void)server_.change(kube::PersistentVolumeClaim::resource, claim, [&](json::object& edited) {
-    edited.at("metadata").as_object()["ownerReferences"] =
-        json::array{owner_of(v1::EtcdMember::resource, member.metadata.name, member.metadata.uid)};
-  });
+  set_owner(kube::PersistentVolumeClaim::resource, claim,
+            owner_of(v1::EtcdMember::resource, member.metadata.name, member.metadata.uid));
 }
 
 /// A user who reads ForeignMember removes the members of etcd that have no EtcdMember, one a look,

@@ -14,6 +14,7 @@
 #include "operator/pods/etcd_pod.h"
 #include "runtime/conditions.h"
 #include "sim/api/budgets.h"
+#include "sim/world/clients.h"
 #include "sim/world/nodes.h"
 
 namespace etcdop::sim {
@@ -416,7 +417,7 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   const std::string etcd = to_hex(owner->first), home = owner_of(etcd);
   const bool anothers = !home.empty() && home != object->metadata.uid;
   const bool strange = std::ranges::none_of(net_.births(), [&](const EtcdNet::Birth& birth) {
-    return birth.cluster == owner->first && !birth.token.starts_with("stranger-");
+    return birth.cluster == owner->first && !birth.token.starts_with(kStrangerToken);
   });
   if (!kept && (etcd == restore->cluster_id || anothers || strange)) return false;
   // It had left etcd before; a delayed request may have released it.

@@ -236,6 +236,7 @@ class World {
   void renew_pods(const api::ObjectKey& cluster);
   void give_children(const api::ObjectKey& cluster);
   void disown(const api::Resource&, const Json& uid);
+  void set_owner(const api::Resource&, const api::ObjectKey&, const json::object& owner);
   void orphan_member(const api::ObjectKey&);
   void apply_member_again(const Json& before);
   void give_volume(const api::v1alpha2::EtcdMember&);

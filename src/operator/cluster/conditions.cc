@@ -16,6 +16,7 @@
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "operator/passes/metadata.h"
+#include "operator/passes/owner.h"
 #include "operator/pods/member_name.h"
 #include "operator/pods/pod_shape.h"
 #include "runtime/conditions.h"
@@ -307,10 +308,11 @@ void report_alarms(const Observation& seen, Conditions& out) {
     out.set(v1::kAlarmed, "False", v1::kDisarmed, "no alarm is raised");
 }
 
+/// The seconds that etcd has to start.
+constexpr std::int64_t kStarts = 120;
+
 /// Whether a member answers that it has no leader, or had time to start and does not answer: a
 /// joiner waits for its peers.
-constexpr std::int64_t kStarts = 120;  // Seconds.
-
 bool has_no_leader(const Observation& seen) {
   const auto waits = [](const Seat& s) { return s.answer || (s.pod && s.silent_s >= kStarts); };
   const auto leads = [](const Seat& s) { return s.answer && s.answer->leader.value != 0; };
@@ -346,8 +348,8 @@ std::string about_founder(const Observation& seen) {
     return "etcd has no leader; if too many of its members are gone for good, delete the "
            "EtcdCluster and create it again from a snapshot";
   if (!founds) return "";
-  // A first member of an earlier EtcdCluster does not found: see member::is_of_this_cluster.
-  const bool of_this = first.object->token.find(seen.cluster.metadata.uid) != std::string::npos;
+  // A first member of an earlier EtcdCluster does not found.
+  const bool of_this = is_token_of(first.object->token, seen.cluster.metadata);
   const bool crashes = first.object->reason == v1::kCrashLooping;
   const bool is_silent = runs(first) && !first.answer && first.silent_s >= kStarts;
   if (crashes ? !of_this : is_silent)

@@ -97,13 +97,13 @@ bool has_unseen(const Observation& seen) {
          !(status.cluster_id.empty() && status.pending_members.empty());
 }
 
-/// The versions that voters report.
-std::vector<Runs> voters(const Observation& seen) {
-  std::vector<Runs> out;
+/// The voter that reports the oldest version; nullopt: none does.
+std::optional<Runs> oldest_voter(const Observation& seen) {
+  std::optional<Runs> out;
   for (const Seat& seat : seen.seats) {
     if (!seat.answer || !seat.listed || seat.listed->learner) continue;
-    if (const auto version = etcd::parse_version(seat.answer->version))
-      out.push_back({seat.name, *version});
+    const auto version = etcd::parse_version(seat.answer->version);
+    if (version && (!out || *version < out->version)) out = Runs{seat.name, *version};
   }
   return out;
 }
@@ -147,9 +147,8 @@ bool is_target_of_members(const Observation& seen) {
 std::string why_none_can_join(const Observation& seen) {
   const auto& observed = seen.cluster.status.observed;
   const auto target = observed ? etcd::parse_version(observed->version) : std::nullopt;
-  const auto known = voters(seen);
-  if (!target || known.empty() || !seen.linearizable) return "";
-  const auto oldest = std::ranges::min_element(known, {}, &Runs::version);
+  const auto oldest = oldest_voter(seen);
+  if (!target || !oldest || !seen.linearizable) return "";
   // A cluster that has run both goes on being repaired.
   const bool runs_both = std::ranges::any_of(seen.seats, [&](const Seat& seat) {
     const auto version = version_of(seat);

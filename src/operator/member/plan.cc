@@ -69,11 +69,10 @@ bool has_founded(const Observation& seen) {
          goes_on(seen) && !may_not_go_on(seen);
 }
 
-/// The token has the UID of the EtcdCluster that created the member. A first member of an earlier
-/// one, created again without its status, has founded an etcd before: a second one would have the
-/// same ids (I4).
-bool is_of_this_cluster(const Observation& seen) {
-  return seen.member.spec.cluster_token.find(seen.cluster->metadata.uid) != std::string::npos;
+/// Whether its Pod may found. A first member of an earlier EtcdCluster, created again without its
+/// status, has founded an etcd before: a second one would have the same ids (I4).
+bool may_found(const Observation& seen) {
+  return founds(seen) && is_token_of(seen.member.spec.cluster_token, seen.cluster->metadata);
 }
 
 /// The state that the annotation of a first member with data in memory is to have; empty: it may
@@ -82,7 +81,7 @@ std::string state_to_set(const Observation& seen) {
   if (!in_memory(seen.member)) return "";
   const auto says = annotated_state(*seen.pod);
   if (!says || *says == "existing") return "";
-  if (!founds(seen) || !is_of_this_cluster(seen)) return "existing";
+  if (!may_found(seen)) return "existing";
   return *says == "new" ? "" : "new";
 }
 
@@ -147,7 +146,7 @@ Step pod_step(const Observation& seen) {
     if (makes_room(seen)) return NoStep{};
     if (!tls_trouble(seen).empty() || !restore_trouble(seen).empty()) return NoStep{};
     if (is_first(seen) && !goes_on(seen)) return NoStep{};
-    return CreatePod{founds(seen) && is_of_this_cluster(seen)};
+    return CreatePod{may_found(seen)};
   }
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;

@@ -15,6 +15,12 @@ inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) 
          child.owner_references.end();
 }
 
+/// Whether a member's token was made for that EtcdCluster: it has its UID, also after a restore in
+/// place.
+inline bool is_token_of(const std::string& token, const api::ObjectMeta& cluster) {
+  return token.find(cluster.uid) != std::string::npos;
+}
+
 /// Whether a member of a cluster that founds or runs has lost its owner, by a user's edit. The
 /// token in its spec has the UID of its EtcdCluster, so it is no other's; a restore in place has
 /// recorded its UID. Its owner is given back (K17), after the restore.
