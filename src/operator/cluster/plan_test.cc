@@ -1447,6 +1447,16 @@ TEST(ClusterPlan, I17_ACauseOfNoBirthIsToldWithItsRemedy) {
             "create it again");
 }
 
+/// An EtcdMember without an owner that the reconciler found.
+TEST(ClusterPlan, I17_AnEtcdMemberThatEtcdListsIsNotSaidToBeUnlisted) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+ y:X+");
+  const auto words = [&] { return condition(plan(seen), v1::kDegraded).message; };
+  seen.strangers = {"y"};
+  EXPECT_EQ(words().find("does not list"), std::string::npos) << words();
+  seen.strangers = {"y", "z"};
+  EXPECT_NE(words().find("have lost their owner or label: z;"), std::string::npos) << words();
+}
+
 /// Seed 107263: a user made the EtcdCluster the owner of members of two etcds.
 TEST(ClusterPlan, I17_GivenMembersOfDifferentEtcdsAreTold) {
   Observation seen = observe(3, "a:V+ b:V+");

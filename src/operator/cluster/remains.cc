@@ -132,6 +132,10 @@ Observation without_strangers(Observation seen) {
     seat.object.reset();
   }
   std::erase_if(seen.seats, [](const Seat& s) { return !s.object && !s.listed; });
+  std::erase_if(seen.strangers, [&](const std::string& name) {
+    return std::ranges::any_of(seen.seats,
+                               [&](const Seat& s) { return s.listed && s.name == name; });
+  });
   return seen;
 }
 
