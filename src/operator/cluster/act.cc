@@ -8,6 +8,7 @@
 #include "kube/json_patch.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/events.h"
+#include "operator/cluster/give_owner.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/remains.h"
 #include "operator/members/silence.h"
@@ -231,22 +232,18 @@ struct Actor {
   }
 
   Result<Done> operator()(const LabelMembers& step) const {
-    for (const OfMember& one : step.members) {
-      auto written = with.api.merge_patch<v1::EtcdMember>(
-          {ns(), one.name},
-          {{"metadata", {{"uid", one.uid}, {"labels", labels_of_member(one.name)}}}});
-      if (!written) return Error(written.error()).during("label EtcdMember " + one.name);
-      with.stores.members.wrote(std::move(*written));
-    }
+    for (const OfMember& member : step.members)
+      if (auto done = label_member(member); !done) return done;
     return Done{};
   }
 
-  /// The patch gives the object its owner. Kubernetes deletes what has only an owner that is gone,
-  /// so the EtcdCluster is asked for right before each one: a write may have taken long.
-  template <class T>
-  Result<T> own(const api::ObjectMeta& child, json::object patch) const {
-    if (auto there = still_exists(with.api, seen.cluster); !there) return there.error();
-    return with.api.merge_patch<T>(child.key(), std::move(patch));
+  Result<Done> label_member(const OfMember& member) const {
+    auto written = with.api.merge_patch<v1::EtcdMember>(
+        {ns(), member.name},
+        {{"metadata", {{"uid", member.uid}, {"labels", labels_of_member(member.name)}}}});
+    if (!written) return Error(written.error()).during("label EtcdMember " + member.name);
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
   }
 
   /// Leaves an object of another owner alone: a condition reports it later. `spec`: a merge patch.
@@ -257,7 +254,8 @@ struct Actor {
     if (there && lacks_only_owner(there->metadata, seen.cluster)) {
       json::object patch = ownership(there->metadata, seen.cluster);
       if (!spec.empty()) patch["spec"] = std::move(spec);
-      there = own<T>(api::ObjectMeta(there->metadata), std::move(patch));
+      there =
+          give_owner<T>(with.api, seen.cluster, api::ObjectMeta(there->metadata), std::move(patch));
       if (there) store.wrote(std::move(*there));
     }
     if (!there)
@@ -275,7 +273,8 @@ struct Actor {
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;
       if (!lacks_only_owner(meta, seen.cluster)) continue;
-      auto owned = own<kube::SecretObject>(meta, ownership(meta, seen.cluster));
+      auto owned = give_owner<kube::SecretObject>(with.api, seen.cluster, meta,
+                                                  ownership(meta, seen.cluster));
       if (auto done = noted(name, std::move(owned)); !done) return done;
     }
     return Done{};
@@ -292,10 +291,11 @@ struct Actor {
         ours || is_orphan(*there, seen.cluster) || has_lost_owner(*there, seen.cluster);
     if (there->metadata.uid != member.uid || !may_adopt)
       return Error{Code::Conflict, "EtcdMember " + member.name + " belongs to another owner"};
-    json::object patch = ownership(there->metadata, seen.cluster);
-    if (ours) patch["metadata"].as_object().erase("ownerReferences");
+    if (ours) return label_member(member);
+    const api::ObjectMeta meta = there->metadata;
+    json::object patch = ownership(meta, seen.cluster);
     if (!labelled) patch["metadata"].as_object()["labels"] = labels_of_member(member.name);
-    auto written = own<v1::EtcdMember>(there->metadata, std::move(patch));
+    auto written = give_owner<v1::EtcdMember>(with.api, seen.cluster, meta, std::move(patch));
     if (!written) return Error(written.error()).during("adopt EtcdMember " + member.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};

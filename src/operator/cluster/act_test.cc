@@ -517,9 +517,34 @@ TEST_F(AdoptTest, K17_NothingGetsAnOwnerThatIsGone) {
     return std::nullopt;
   });
   EXPECT_TRUE(done(step).failed_with(Code::Conflict));
-  EXPECT_EQ(order, "db db-client ");
+  EXPECT_EQ(order, "db db-client db-client ");
+  EXPECT_EQ(owner(kube::Service::resource, "db-client"), "") << "the write was under way";
+  order.clear();
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(order, "");
   EXPECT_EQ(owner(kube::PodDisruptionBudget::resource, "db"), "");
   EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
+}
+
+/// `kubectl delete --cascade=orphan` ends during a slow write, of which the answer may be lost.
+TEST_F(AdoptTest, K17_AnOwnerThatGoesDuringTheWriteIsTakenBack) {
+  for (const bool lost : {false, true}) {
+    const char* const name = lost ? "db-b" : "db-a";
+    order.clear();
+    api.after([&, uid = "u-" + std::string(name)](const kube::Call& call) -> std::optional<Error> {
+      if (call.verb != kube::Verb::Patch || !order.ends_with(" " + std::string(name) + " ") ||
+          owner(v1::EtcdMember::resource, name).empty())
+        return std::nullopt;
+      api.change(v1::EtcdCluster::resource, {"prod", "db"},
+                 [&](json::object& cluster) { cluster["metadata"].as_object()["uid"] = uid; });
+      return lost ? std::optional(Error{Code::Lost, "no answer"}) : std::nullopt;
+    });
+    EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+    EXPECT_TRUE(order.ends_with(std::string(name) + " " + name + " ")) << order;
+    EXPECT_EQ(owner(v1::EtcdMember::resource, name), "") << "Kubernetes would delete it";
+    // The cluster that was created again adopts it.
+    seen.cluster = *api.find<v1::EtcdCluster>({"prod", "db"});
+  }
 }
 
 TEST_F(AdoptTest, K17_OnlyTheEtcdMemberThatWasSeenGetsTheLabel) {

@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/events.h"
+#include "operator/cluster/give_owner.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/remains.h"
@@ -100,10 +101,8 @@ Result<T> Children::taken_back(const api::ObjectKey& key, const Observation& see
   if (!there) return there;
   const api::ObjectMeta& meta = there->metadata;
   if (!seen.cluster.status.cluster_id.empty() && lacks_only_owner(meta, seen.cluster) &&
-      does_as_ours(*there, seen.cluster)) {
-    if (auto cluster = still_exists(with_.api, seen.cluster); !cluster) return cluster.error();
-    return with_.api.merge_patch<T>(key, ownership(meta, seen.cluster));
-  }
+      does_as_ours(*there, seen.cluster))
+    return give_owner<T>(with_.api, seen.cluster, meta, ownership(meta, seen.cluster));
   if (!is_ours(meta, seen.cluster.metadata.uid) || cluster_of(meta)) return there;
   return with_.api.merge_patch<T>(
       key, {{"metadata", {{"uid", meta.uid}, {"labels", wanted.at("metadata").at("labels")}}}});

@@ -334,6 +334,7 @@ Verdict pause(const View& view) {
 /// member may be dormant. A deleted one has the data that its replacement needs, unless the
 /// cluster is to be paused.
 Verdict wake(const View& view) {
+  if (view.status.cluster_id.empty() && view.seen.split) return Skip{};  // Maybe another etcd's.
   std::optional<WakeMember> refused;
   for (const Seat& seat : view.seen.seats) {
     if (!seat.object || !seat.object->dormant) continue;

@@ -262,7 +262,8 @@ struct Observation {
   /// soon.
   std::string service_refused;
   std::string rejected;                    ///< The last pass's refusal; empty: none worth a report.
-  bool split = false;                      ///< Members answered with different cluster ids.
+  bool split = false;                      ///< Members answered with different cluster ids, or
+                                           ///< have different tokens before the cluster has an id.
   std::int64_t replace_unreachable_s = 0;  ///< UnreachablePolicy::after_s,
   std::string policy_error;                ///< and its error.
   /// The number of other founded clusters, and of those among them that became unavailable lately

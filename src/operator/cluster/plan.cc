@@ -185,10 +185,8 @@ std::optional<std::chrono::seconds> unavailable_for(const Observation& seen,
 /// A user made the EtcdCluster the owner of members that another one had made. Their etcd keeps the
 /// token with which it was founded, as that of orphans does.
 void take_token(const Observation& seen, EtcdClusterStatus& status) {
-  if (!status.cluster_id.empty() || status.restore) return;
-  std::set<std::string> tokens;
-  for (const Seat& seat : seen.seats)
-    if (seat.object && !seat.object->orphan) tokens.insert(seat.object->token);
+  if (!status.cluster_id.empty() || status.restore || has_orphans(seen)) return;
+  const std::set<std::string> tokens = tokens_of(seen);
   if (tokens.size() == 1 && !tokens.begin()->empty()) status.cluster_token = *tokens.begin();
 }
 
@@ -267,7 +265,8 @@ Plan decide(const Observation& seen) {
 }  // namespace
 
 Plan plan(const Observation& seen) {
-  const Observation judged = without_strangers(with_verdicts(seen));
+  Observation judged = without_strangers(with_verdicts(seen));
+  judged.split |= have_different_tokens(judged);
   Plan out = decide(judged);
   report_members(judged, out.status);
   return out;

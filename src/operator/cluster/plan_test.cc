@@ -1470,6 +1470,28 @@ TEST(ClusterPlan, I17_GivenMembersOfDifferentEtcdsAreTold) {
             "SplitBrain in docs/user/operations.md");
 }
 
+/// Seed 143981: one of them is from before a restore in place, so it is dormant. The operator woke
+/// it, and the Services led clients to both.
+TEST(ClusterPlan, I9_GivenMembersOfDifferentEtcdsAreNotWoken) {
+  Observation seen = observe(1, "a:V* b:V+");
+  seen.cluster.status.cluster_id.clear();
+  seat(seen, "a").object->token = "prod-db-c-0";
+  seat(seen, "b").object->token = "prod-db-c-0-r-1";
+  seat(seen, "b").object->dormant = true;
+  seat(seen, "b").answer.reset();
+  seat(seen, "b").listed.reset();
+  const Plan out = plan(seen);
+  EXPECT_FALSE(acts(out.step)) << to_string(out.step);
+  EXPECT_EQ(out.status.cluster_id, "") << "the other one would count as a member that is surplus";
+  EXPECT_EQ(condition(out, v1::kProgressing).message,
+            "waiting for the first member; the members belong to different etcd clusters; see "
+            "SplitBrain in docs/user/operations.md");
+
+  seat(seen, "b").object->token = "prod-db-c-0";
+  EXPECT_EQ(plan(seen).status.cluster_id, "00000000000000c1") << "of one etcd";
+  EXPECT_TRUE(std::holds_alternative<WakeMember>(plan(seen).step));
+}
+
 /// A backup tool created the first member again, beside its volume. The etcd on it had three
 /// members.
 TEST(ClusterPlan, I17_AFirstMemberWhoseEtcdDoesNotServeIsTold) {

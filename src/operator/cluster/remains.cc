@@ -97,17 +97,27 @@ bool has_lost_label(const Seat& seat) {
   return seat.object && seat.object->orphan && seat.object->astray;
 }
 
+std::set<std::string> tokens_of(const Observation& seen) {
+  std::set<std::string> out;
+  for (const Seat& seat : seen.seats)
+    if (seat.object) out.insert(seat.object->token);
+  return out;
+}
+
+bool have_different_tokens(const Observation& seen) {
+  const v1::EtcdClusterStatus& status = seen.cluster.status;
+  return status.cluster_id.empty() && !status.restore && !has_orphans(seen) &&
+         tokens_of(seen).size() > 1;
+}
+
 std::string why_not_adopted(const Observation& seen) {
   if (!seen.stray_members.empty()) return "others belong to another owner";
   if (std::ranges::all_of(seen.seats, lost)) return "the data of all of them is lost";
   if (seen.split) return "they answer with different cluster ids";
-  std::set<std::string> tokens;
-  for (const Seat& seat : seen.seats) {
-    if (!seat.object) continue;
-    if (seat.object->dormant && !only_goes(seat)) return "EtcdMember " + seat.name + " is dormant";
-    tokens.insert(seat.object->token);
-  }
-  if (tokens.size() != 1) return "they have different cluster tokens";
+  for (const Seat& seat : seen.seats)
+    if (seat.object && seat.object->dormant && !only_goes(seat))
+      return "EtcdMember " + seat.name + " is dormant";
+  if (tokens_of(seen).size() != 1) return "they have different cluster tokens";
   if (!seen.linearizable || !seen.cluster_id)
     return "etcd does not answer with quorum" +
            (seen.etcd_error.empty() ? "" : ": " + seen.etcd_error);
@@ -170,6 +180,12 @@ json::object ownership(const api::ObjectMeta& of, const v1::EtcdCluster& cluster
            {{"uid", of.uid},
             {"resourceVersion", of.resource_version},
             {"ownerReferences", std::move(owners)}}}};
+}
+
+json::object owners_as_read(const api::ObjectMeta& of) {
+  json::array owners;
+  for (const api::OwnerReference& owner : of.owner_references) owners.push_back(api::encode(owner));
+  return {{"metadata", {{"uid", of.uid}, {"ownerReferences", std::move(owners)}}}};
 }
 
 std::vector<std::string> volumes_in_the_way(const v1::EtcdCluster& cluster,
