@@ -254,8 +254,8 @@ struct Actor {
     if (there && lacks_only_owner(there->metadata, seen.cluster)) {
       json::object patch = ownership(there->metadata, seen.cluster);
       if (!spec.empty()) patch["spec"] = std::move(spec);
-      there =
-          give_owner<T>(with.api, seen.cluster, api::ObjectMeta(there->metadata), std::move(patch));
+      there = give_owner<T>(with.executor, with.api, seen.cluster, api::ObjectMeta(there->metadata),
+                            std::move(patch));
       if (there) store.wrote(std::move(*there));
     }
     if (!there)
@@ -273,7 +273,7 @@ struct Actor {
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;
       if (!lacks_only_owner(meta, seen.cluster)) continue;
-      auto owned = give_owner<kube::SecretObject>(with.api, seen.cluster, meta,
+      auto owned = give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster, meta,
                                                   ownership(meta, seen.cluster));
       if (auto done = noted(name, std::move(owned)); !done) return done;
     }
@@ -295,7 +295,8 @@ struct Actor {
     const api::ObjectMeta meta = there->metadata;
     json::object patch = ownership(meta, seen.cluster);
     if (!labelled) patch["metadata"].as_object()["labels"] = labels_of_member(member.name);
-    auto written = give_owner<v1::EtcdMember>(with.api, seen.cluster, meta, std::move(patch));
+    auto written =
+        give_owner<v1::EtcdMember>(with.executor, with.api, seen.cluster, meta, std::move(patch));
     if (!written) return Error(written.error()).during("adopt EtcdMember " + member.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};

@@ -78,6 +78,7 @@ class ActTest : public ::testing::Test {
     Endpoints endpoints;
     endpoints["db-a"].address = "10.0.0.1";
     world.spawn([&] {
+      const Within pass(world, pass_ends_after);
       Proof joiner;
       out = act({{world, api, stores, clock, log}, etcd, {}, credentials}, seen, plan, endpoints,
                 joiner);
@@ -110,6 +111,7 @@ class ActTest : public ::testing::Test {
   }
 
   sim::Scheduler world{1};
+  Duration pass_ends_after = 60s;
   testing::FakeApi api{world};
   testing::SecretShelf shelf{api};
   testing::MemoryLog log;
@@ -485,6 +487,35 @@ class AdoptTest : public ActTest {
     if (!metadata.contains("ownerReferences")) return "";
     return std::string(metadata.at("ownerReferences").as_array().back().at("uid").as_string());
   }
+  void set_uid(const std::string& uid) {
+    api.change(v1::EtcdCluster::resource, {"prod", "db"},
+               [&](json::object& cluster) { cluster["metadata"].as_object()["uid"] = uid; });
+  }
+  void disown(const char* name) {
+    api.change(v1::EtcdMember::resource, {"prod", name}, [](json::object& member) {
+      member["metadata"].as_object().erase("ownerReferences");
+    });
+  }
+  void own_without_controller(const char* name) {
+    api.change(v1::EtcdMember::resource, {"prod", name}, [&](json::object& member) {
+      member["metadata"].as_object()["ownerReferences"] =
+          json::array{json::object{{"apiVersion", "v"},
+                                   {"kind", "EtcdCluster"},
+                                   {"name", "db"},
+                                   {"uid", seen.cluster.metadata.uid}}};
+    });
+  }
+  /// The first write of this EtcdMember takes so long and is answered so; meanwhile the EtcdCluster
+  /// is deleted and created again.
+  void goes_with_the_write_of(const char* name, std::optional<Code> answer, Duration takes = {}) {
+    api.after([=, this, first = true](const kube::Call& call) mutable -> std::optional<Error> {
+      if (call.verb != kube::Verb::Patch || call.name != name || !std::exchange(first, false))
+        return std::nullopt;
+      set_uid(seen.cluster.metadata.uid + "-next");
+      (void)world.sleep(takes);
+      return answer ? std::optional(Error{*answer, "no answer"}) : std::nullopt;
+    });
+  }
   AdoptMembers step;
   std::string order;
 };
@@ -511,9 +542,7 @@ TEST_F(AdoptTest, K17_NothingGetsAnOwnerThatIsGone) {
   api.before([this](const kube::Call& call) -> std::optional<Error> {
     if (call.verb != kube::Verb::Patch) return std::nullopt;
     order += call.name + " ";
-    if (order == "db db-client ")
-      api.change(v1::EtcdCluster::resource, {"prod", "db"},
-                 [](json::object& cluster) { cluster["metadata"].as_object()["uid"] = "u-2"; });
+    if (order == "db db-client ") set_uid("u-2");
     return std::nullopt;
   });
   EXPECT_TRUE(done(step).failed_with(Code::Conflict));
@@ -526,25 +555,47 @@ TEST_F(AdoptTest, K17_NothingGetsAnOwnerThatIsGone) {
   EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
 }
 
-/// `kubectl delete --cascade=orphan` ends during a slow write, of which the answer may be lost.
+/// `kubectl delete --cascade=orphan` ends during a write, of which the answer may be lost.
 TEST_F(AdoptTest, K17_AnOwnerThatGoesDuringTheWriteIsTakenBack) {
-  for (const bool lost : {false, true}) {
-    const char* const name = lost ? "db-b" : "db-a";
-    order.clear();
-    api.after([&, uid = "u-" + std::string(name)](const kube::Call& call) -> std::optional<Error> {
-      if (call.verb != kube::Verb::Patch || !order.ends_with(" " + std::string(name) + " ") ||
-          owner(v1::EtcdMember::resource, name).empty())
-        return std::nullopt;
-      api.change(v1::EtcdCluster::resource, {"prod", "db"},
-                 [&](json::object& cluster) { cluster["metadata"].as_object()["uid"] = uid; });
-      return lost ? std::optional(Error{Code::Lost, "no answer"}) : std::nullopt;
-    });
+  const std::optional<Code> answers[] = {std::nullopt, Code::Lost, Code::TimedOut, Code::Cancelled};
+  for (const auto& answer : answers) {
+    disown("db-a");
+    goes_with_the_write_of("db-a", answer);
     EXPECT_TRUE(done(step).failed_with(Code::Conflict));
-    EXPECT_TRUE(order.ends_with(std::string(name) + " " + name + " ")) << order;
-    EXPECT_EQ(owner(v1::EtcdMember::resource, name), "") << "Kubernetes would delete it";
-    // The cluster that was created again adopts it.
-    seen.cluster = *api.find<v1::EtcdCluster>({"prod", "db"});
+    EXPECT_TRUE(order.ends_with("db-a db-a ")) << order;
+    EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "") << "Kubernetes would delete it";
+    seen.cluster = *api.find<v1::EtcdCluster>({"prod", "db"});  // Created again, it adopts it.
   }
+}
+
+/// A webhook takes 30 s, and then the pass has no time left.
+TEST_F(AdoptTest, K17_AnOwnerThatGoesDuringASlowWriteIsTakenBack) {
+  goes_with_the_write_of("db-a", std::nullopt, 30s);
+  pass_ends_after = 30s;
+  api.latency(10ms);
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
+}
+
+/// Nothing was written. A user may have given it to another EtcdCluster.
+TEST_F(AdoptTest, K17_WhereTheWriteWasRefusedNoOwnerIsTakenBack) {
+  api.before([this](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Patch) return std::nullopt;
+    order += call.name + " ";
+    if (call.name != "db-a") return std::nullopt;
+    set_uid("u-9");
+    return Error{Code::Conflict, "the object has been modified"};
+  });
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_TRUE(order.ends_with("db db-a ")) << order;
+}
+
+/// The EtcdCluster was an owner that is no controller: it is gone, too.
+TEST_F(AdoptTest, K17_NoReferenceToAnOwnerThatWentIsWrittenAgain) {
+  own_without_controller("db-a");
+  goes_with_the_write_of("db-a", std::nullopt);
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
 }
 
 TEST_F(AdoptTest, K17_OnlyTheEtcdMemberThatWasSeenGetsTheLabel) {
@@ -566,13 +617,7 @@ TEST_F(AdoptTest, K17_OnlyTheEtcdMemberThatWasSeenGetsTheLabel) {
 
 /// A user patched the owner by hand. Without `controller` the cluster does not own it.
 TEST_F(AdoptTest, K17_AnOwnerThatIsNoControllerBecomesOne) {
-  api.change(v1::EtcdMember::resource, {"prod", "db-a"}, [&](json::object& object) {
-    object["metadata"].as_object()["ownerReferences"] =
-        json::array{json::object{{"apiVersion", "v"},
-                                 {"kind", "EtcdCluster"},
-                                 {"name", "db"},
-                                 {"uid", seen.cluster.metadata.uid}}};
-  });
+  own_without_controller("db-a");
   ASSERT_TRUE(done(step));
   const Json member = *api.find(v1::EtcdMember::resource, {"prod", "db-a"});
   const json::array& owners = member.at("metadata").at("ownerReferences").as_array();

@@ -102,7 +102,8 @@ Result<T> Children::taken_back(const api::ObjectKey& key, const Observation& see
   const api::ObjectMeta& meta = there->metadata;
   if (!seen.cluster.status.cluster_id.empty() && lacks_only_owner(meta, seen.cluster) &&
       does_as_ours(*there, seen.cluster))
-    return give_owner<T>(with_.api, seen.cluster, meta, ownership(meta, seen.cluster));
+    return give_owner<T>(with_.executor, with_.api, seen.cluster, meta,
+                         ownership(meta, seen.cluster));
   if (!is_ours(meta, seen.cluster.metadata.uid) || cluster_of(meta)) return there;
   return with_.api.merge_patch<T>(
       key, {{"metadata", {{"uid", meta.uid}, {"labels", wanted.at("metadata").at("labels")}}}});

@@ -77,6 +77,9 @@ std::string with(std::string text, const std::string& detail) {
   return detail.empty() ? text : text + "; " + detail;
 }
 
+constexpr const char* kOfTwoEtcds =
+    "the members belong to different etcd clusters; see SplitBrain in docs/user/operations.md";
+
 /// A part of another message.
 std::string read_only(const Observation& seen) {
   return has_alarm(seen, etcd::AlarmKind::NoSpace) ? "read-only, as the database is full" : "";
@@ -219,7 +222,7 @@ std::string about_foreign(const Observation& seen, const Census& census,
       foreign.push_back(shortened(one->name, kNameShown) + " (" + to_hex(one->listed->id) + ")");
   std::string out;
   if (!foreign.empty())
-    out = "etcd lists members without an EtcdMember: " + joined(foreign) +
+    out = "etcd lists members without an EtcdMember of this cluster: " + joined(foreign) +
           "; remove them with etcdctl if they are not wanted" +
           (holds_up_growth(census) ? "; the operator adds no member beside a learner" : "");
   if (seen.linearizable && !seen.strangers.empty())
@@ -339,9 +342,7 @@ std::string about_founder(const Observation& seen) {
   const Seat& first = seen.seats.front();
   const bool founds = seen.seats.size() == 1 && first.object && first.object->seed &&
                       first.object->member_id.empty();
-  if (seen.split)
-    return "the members belong to different etcd clusters; see SplitBrain in "
-           "docs/user/operations.md";
+  if (seen.split) return kOfTwoEtcds;
   if (!founds && none_has_data(seen))  // A user made the EtcdCluster their owner.
     return "no member with data is left; delete the EtcdCluster and create it again";
   if (!founds && has_no_leader(seen))
@@ -449,6 +450,17 @@ void report_progressing(const Observation& seen, const Census& census, Condition
           with(progress(seen, census, out), outdated_template(seen)));
 }
 
+void count_members(const Observation& seen, v1::EtcdClusterStatus& status) {
+  const std::string wanted = status.observed ? template_of(*status.observed) : "";
+  // Counts only ready members: a change of their number is written anyway.
+  const auto is_updated = [&](const Seat& s) {
+    return s.object && s.object->ready && s.object->made_as == wanted;
+  };
+  status.updated_members = static_cast<std::int32_t>(std::ranges::count_if(seen.seats, is_updated));
+  status.broken_members = static_cast<std::int32_t>(std::ranges::count_if(seen.seats, lost));
+  status.selector = selector_of(seen.cluster.metadata.name);
+}
+
 }  // namespace
 
 void report(const Observation& seen, const Census& census, const std::optional<Refusal>& refused,
@@ -456,14 +468,7 @@ void report(const Observation& seen, const Census& census, const std::optional<R
   Conditions out{seen, status};
   out.being_born = is_being_born(seen, out);
   status.ready_members = census.ready;
-  const std::string wanted = template_of(*status.observed);
-  // Counts only ready members: a change of their number is written anyway.
-  status.updated_members =
-      static_cast<std::int32_t>(std::ranges::count_if(seen.seats, [&](const Seat& s) {
-        return s.object && s.object->ready && s.object->made_as == wanted;
-      }));
-  status.selector = selector_of(seen.cluster.metadata.name);
-  status.broken_members = static_cast<std::int32_t>(std::ranges::count_if(seen.seats, lost));
+  count_members(seen, status);
   if (const Shut shut = shut_out(seen); shut.reason) {
     out.set(v1::kAvailable, "False", shut.reason, shut.message);
     out.set(v1::kDegraded, "True", shut.reason, shut.message);
@@ -529,13 +534,13 @@ void report_paused(const Observation& seen, const std::string& dormant_member,
   Conditions out{seen, status};
   status.progress_deadline.reset();
   status.ready_members = 0;
-  status.selector = selector_of(seen.cluster.metadata.name);
+  count_members(seen, status);
   const std::string state = dormant_member.empty()
                                 ? "no data has been written (cluster never bootstrapped)"
                                 : "data is preserved on PVC " + volume_name(dormant_member);
-  const std::string remedy = dormant_member.empty()
-                                 ? "set spec.replicas to start it"
-                                 : "set spec.replicas to resume the same etcd cluster";
+  const std::string remedy = dormant_member.empty() ? "set spec.replicas to start it"
+                             : seen.split           ? kOfTwoEtcds
+                                          : "set spec.replicas to resume the same etcd cluster";
   // The user may have set spec.replicas already, with an edit that is refused.
   const std::string message = "paused: " + state + "; " + (refused ? refused->message : remedy);
   out.set(v1::kAvailable, "False", v1::kPaused, message);
@@ -571,7 +576,7 @@ void report_in_place(const Observation& seen, const std::string& waiting,
   status.progress_deadline.reset();
   status.ready_members = static_cast<std::int32_t>(
       std::ranges::count_if(seen.seats, [](const Seat& s) { return s.object && s.object->ready; }));
-  status.selector = selector_of(seen.cluster.metadata.name);
+  count_members(seen, status);
   std::string message = "EtcdRestore " + record.name + ": " + words_of(record);
   if (!waiting.empty()) message += "; waiting for " + waiting;
   message = with(std::move(message), trouble(seen));

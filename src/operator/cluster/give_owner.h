@@ -2,28 +2,36 @@
 // only owner is gone, so the EtcdCluster is asked for before and after: the write may take as long
 // as `kubectl delete --cascade=orphan` does.
 #pragma once
+#include <chrono>
 #include <utility>
 
 #include "api/v1alpha2/etcdcluster.h"
+#include "base/fiber.h"
 #include "operator/cluster/act.h"
 #include "operator/cluster/rbac.h"
 #include "operator/cluster/remains.h"
-#include "operator/passes/look_again.h"
 
 namespace etcdop::cluster {
 
+/// For another look and another write, which may be as slow as the first one.
+constexpr auto kTakeBackLimit = std::chrono::seconds(50);
+
 /// `patch` is that of ownership(), and may change more of the object. Conflict or NotFound: the
-/// EtcdCluster is deleted, and the object keeps the owners that it had. Suspends.
+/// EtcdCluster is deleted, and the object has the owners again with which it was read. Suspends,
+/// also after the fiber was cancelled: nobody comes back to an EtcdCluster that is gone.
 template <class T>
-Result<T> give_owner(const Api& api, const api::v1alpha2::EtcdCluster& cluster,
+Result<T> give_owner(Executor& executor, const Api& api, const api::v1alpha2::EtcdCluster& cluster,
                      const api::ObjectMeta& child, json::object patch) {
   if (auto there = still_exists(api, cluster); !there) return there.error();
   auto given = api.merge_patch<T>(child.key(), std::move(patch));
-  if (!given && !leaves_doubt(given)) return given;
+  const bool may_be_done = given || given.failed_with(Code::Lost) ||
+                           given.failed_with(Code::TimedOut) || given.failed_with(Code::Cancelled);
+  if (!may_be_done) return given;
+  const Shield to_its_end(executor, kTakeBackLimit);
   auto there = still_exists(api, cluster);
   if (!there.failed_with(Code::Conflict) && !there.failed_with(Code::NotFound)) return given;
   // No resourceVersion: others may have written to the object since.
-  auto taken = api.merge_patch<T>(child.key(), owners_as_read(child));
+  auto taken = api.merge_patch<T>(child.key(), owners_as_read(child, cluster));
   if (!taken && !taken.failed_with(Code::NotFound)) return taken;
   return there.error();
 }

@@ -6,6 +6,7 @@
 #include "api/v1alpha2/names.h"
 #include "base/quantity.h"
 #include "operator/cluster/alarms.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
@@ -163,8 +164,7 @@ namespace {
 
 /// Deleted, and no longer in etcd's list: it never comes back.
 bool is_removed(const Observation& seen, const Seat& seat) {
-  return seen.linearizable && !seat.listed && seat.object->terminating &&
-         !seat.object->member_id.empty();
+  return has_left(seen, seat) && !seen.split && !seat.object->member_id.empty();
 }
 
 MemberFacts facts_of(const Observation& seen, const Seat& seat) {

@@ -10,6 +10,7 @@
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/member_report.h"
 #include "operator/cluster/outage.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/version_change.h"
 
@@ -337,7 +338,7 @@ Verdict wake(const View& view) {
   if (view.status.cluster_id.empty() && view.seen.split) return Skip{};  // Maybe another etcd's.
   std::optional<WakeMember> refused;
   for (const Seat& seat : view.seen.seats) {
-    if (!seat.object || !seat.object->dormant) continue;
+    if (!seat.object || !seat.object->dormant || has_left(view.seen, seat)) continue;
     if (seat.object->terminating && view.census.pause) continue;
     WakeMember step{seat.name, seat.object->uid};
     if (!view.seen.failing_step.ends_with(step.words())) return step;

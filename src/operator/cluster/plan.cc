@@ -182,17 +182,9 @@ std::optional<std::chrono::seconds> unavailable_for(const Observation& seen,
   return out;
 }
 
-/// A user made the EtcdCluster the owner of members that another one had made. Their etcd keeps the
-/// token with which it was founded, as that of orphans does.
-void take_token(const Observation& seen, EtcdClusterStatus& status) {
-  if (!status.cluster_id.empty() || status.restore || has_orphans(seen)) return;
-  const std::set<std::string> tokens = tokens_of(seen);
-  if (tokens.size() == 1 && !tokens.begin()->empty()) status.cluster_token = *tokens.begin();
-}
-
 Plan decide(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
-  take_token(seen, status);
+  status.cluster_token = token_to_take(seen).value_or(status.cluster_token);
   begin_restore(seen, status);
   if (status.restore && !status.restore->over()) return plan_in_place(seen, std::move(status));
   const bool is_new =
@@ -266,7 +258,7 @@ Plan decide(const Observation& seen) {
 
 Plan plan(const Observation& seen) {
   Observation judged = without_strangers(with_verdicts(seen));
-  judged.split |= have_different_tokens(judged);
+  judged.split |= are_of_two_etcds(judged);
   Plan out = decide(judged);
   report_members(judged, out.status);
   return out;

@@ -1470,26 +1470,80 @@ TEST(ClusterPlan, I17_GivenMembersOfDifferentEtcdsAreTold) {
             "SplitBrain in docs/user/operations.md");
 }
 
-/// Seed 143981: one of them is from before a restore in place, so it is dormant. The operator woke
-/// it, and the Services led clients to both.
-TEST(ClusterPlan, I9_GivenMembersOfDifferentEtcdsAreNotWoken) {
+/// A user made a cluster without an id the owner of a, which serves, and of b, which was founded as
+/// another etcd.
+Observation with_members_of_two_etcds() {
   Observation seen = observe(1, "a:V* b:V+");
   seen.cluster.status.cluster_id.clear();
   seat(seen, "a").object->token = "prod-db-c-0";
-  seat(seen, "b").object->token = "prod-db-c-0-r-1";
-  seat(seen, "b").object->dormant = true;
-  seat(seen, "b").answer.reset();
-  seat(seen, "b").listed.reset();
-  const Plan out = plan(seen);
-  EXPECT_FALSE(acts(out.step)) << to_string(out.step);
-  EXPECT_EQ(out.status.cluster_id, "") << "the other one would count as a member that is surplus";
-  EXPECT_EQ(condition(out, v1::kProgressing).message,
-            "waiting for the first member; the members belong to different etcd clusters; see "
-            "SplitBrain in docs/user/operations.md");
+  Seat& b = seat(seen, "b");
+  b.object->token = "prod-db-c-0-r-1";
+  b.object->member_id = "b1";
+  b.object->dormant = true;
+  b.answer.reset();
+  b.listed.reset();
+  return seen;
+}
 
-  seat(seen, "b").object->token = "prod-db-c-0";
-  EXPECT_EQ(plan(seen).status.cluster_id, "00000000000000c1") << "of one etcd";
-  EXPECT_TRUE(std::holds_alternative<WakeMember>(plan(seen).step));
+/// Seed 143981: one of them is from before a restore in place, so it is dormant. The operator woke
+/// it, and the Services led clients to both.
+TEST(ClusterPlan, I9_GivenMembersOfDifferentEtcdsAreNotWoken) {
+  const auto is_left_alone = [](const std::function<void(Observation&)>& edit) {
+    Observation seen = with_members_of_two_etcds();
+    edit(seen);
+    const Plan out = plan(seen);
+    return !acts(out.step) && out.status.cluster_id.empty() &&
+           condition(out, v1::kProgressing)
+               .message.ends_with(
+                   "the members belong to different etcd clusters; see SplitBrain in "
+                   "docs/user/operations.md");
+  };
+  EXPECT_TRUE(is_left_alone([](auto&) {}));
+  EXPECT_TRUE(is_left_alone([](auto& o) {
+    o.cluster.status.restore.emplace().stage = v1::RestoreStage::RolledBack;
+  })) << "it woke both";
+  EXPECT_TRUE(is_left_alone([](auto& o) { o.linearizable = false; }));
+  EXPECT_FALSE(
+      is_left_alone([](auto& o) { seat(o, "b").object->token = seat(o, "a").object->token; }));
+}
+
+TEST(ClusterPlan, I9_OfGivenMembersEtcdsListAndTheUserDecide) {
+  Observation seen = with_members_of_two_etcds();
+  seat(seen, "b").object->terminating = true;
+  EXPECT_EQ(plan(seen).status.cluster_id, "00000000000000c1") << "the user gave the other one up";
+  seen.cluster.status.cluster_id = "00000000000000c1";
+  EXPECT_FALSE(std::holds_alternative<WakeMember>(plan(seen).step)) << "etcd does not list it";
+
+  seen = observe(2, "a:V* b:V+");
+  seen.cluster.status.cluster_id.clear();
+  seat(seen, "a").object->token = "prod-db-c-0";
+  seat(seen, "b").object->token = "prod-db-c-1";
+  EXPECT_EQ(plan(seen).status.cluster_id, "00000000000000c1") << "etcd lists both";
+}
+
+/// It is of c's etcd, whose list may have it.
+TEST(ClusterPlan, I17_AnotherEtcdsListDoesNotSayThatAMemberWasRemoved) {
+  Observation seen = with_members_of_two_etcds();
+  seen.seats.push_back(seat(seen, "b"));
+  seen.seats.back().name = "c";
+  seat(seen, "b").object->terminating = true;
+  for (const bool split : {true, false}) {
+    if (!split) seen.seats.pop_back();
+    const Plan out = plan(seen);
+    EXPECT_EQ(std::ranges::count(out.facts, "b", &MemberFacts::name), split ? 0 : 1);
+  }
+}
+
+TEST(ClusterPlan, I17_ThatPausedMembersAreOfTwoEtcdsIsTold) {
+  Observation seen = with_members_of_two_etcds();
+  seen.cluster.spec.replicas = 0;
+  seen.cluster.status.observed->replicas = 0;
+  seen.seats[0] = seen.seats[1];
+  seen.seats[0].name = "a";
+  seen.seats[0].object->token = "prod-db-c-0";
+  seen.linearizable = false;
+  EXPECT_NE(told(plan(seen), v1::kAvailable).find("belong to different etcd clusters"),
+            std::string::npos);
 }
 
 /// A backup tool created the first member again, beside its volume. The etcd on it had three
@@ -2137,7 +2191,8 @@ TEST(ClusterPlan, ConditionsTable) {
        "False QuorumHealthy: All members are ready",
        "True MemberReplacing: 2 of 3 members vote, 1 leaving"},
       {"a:V* b:V+ c:V+ y:X+ z:x", nothing, "True QuorumHealthy: All members are ready",
-       "True ForeignMember: etcd lists members without an EtcdMember: y (0000000000000004), "
+       "True ForeignMember: etcd lists members without an EtcdMember of this cluster: y "
+       "(0000000000000004), "
        "z (0000000000000005); remove them with etcdctl if they are not wanted",
        "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+ y:x",

@@ -32,6 +32,13 @@ std::string contradicts(const Seat& seat) {
   return "";
 }
 
+json::array other_owners(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
+  json::array out;
+  for (const api::OwnerReference& owner : of.owner_references)
+    if (owner.uid != cluster.metadata.uid) out.push_back(api::encode(owner));
+  return out;
+}
+
 }  // namespace
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -97,27 +104,43 @@ bool has_lost_label(const Seat& seat) {
   return seat.object && seat.object->orphan && seat.object->astray;
 }
 
-std::set<std::string> tokens_of(const Observation& seen) {
-  std::set<std::string> out;
+std::optional<std::string> token_to_take(const Observation& seen) {
+  if (!seen.cluster.status.cluster_id.empty() || seen.cluster.restoring()) return std::nullopt;
+  std::set<std::string> tokens;
   for (const Seat& seat : seen.seats)
-    if (seat.object) out.insert(seat.object->token);
-  return out;
+    if (seat.object && !seat.object->orphan) tokens.insert(seat.object->token);
+  if (tokens.size() != 1 || tokens.begin()->empty()) return std::nullopt;
+  return *tokens.begin();
 }
 
-bool have_different_tokens(const Observation& seen) {
-  const v1::EtcdClusterStatus& status = seen.cluster.status;
-  return status.cluster_id.empty() && !status.restore && !has_orphans(seen) &&
-         tokens_of(seen).size() > 1;
+bool are_of_two_etcds(const Observation& seen) {
+  if (!seen.cluster.status.cluster_id.empty() || seen.cluster.restoring() || has_orphans(seen))
+    return false;
+  std::set<std::string> tokens;
+  bool all_listed = true;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object || has_left(seen, seat)) continue;
+    tokens.insert(seat.object->token);
+    all_listed &= seat.listed.has_value();
+  }
+  return tokens.size() > 1 && !all_listed;
+}
+
+bool has_left(const Observation& seen, const Seat& seat) {
+  return seen.linearizable && only_goes(seat);
 }
 
 std::string why_not_adopted(const Observation& seen) {
   if (!seen.stray_members.empty()) return "others belong to another owner";
   if (std::ranges::all_of(seen.seats, lost)) return "the data of all of them is lost";
   if (seen.split) return "they answer with different cluster ids";
-  for (const Seat& seat : seen.seats)
-    if (seat.object && seat.object->dormant && !only_goes(seat))
-      return "EtcdMember " + seat.name + " is dormant";
-  if (tokens_of(seen).size() != 1) return "they have different cluster tokens";
+  std::set<std::string> tokens;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object) continue;
+    if (seat.object->dormant && !only_goes(seat)) return "EtcdMember " + seat.name + " is dormant";
+    tokens.insert(seat.object->token);
+  }
+  if (tokens.size() != 1) return "they have different cluster tokens";
   if (!seen.linearizable || !seen.cluster_id)
     return "etcd does not answer with quorum" +
            (seen.etcd_error.empty() ? "" : ": " + seen.etcd_error);
@@ -172,9 +195,7 @@ bool lacks_only_owner(const api::ObjectMeta& meta, const v1::EtcdCluster& cluste
 }
 
 json::object ownership(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
-  json::array owners;
-  for (const api::OwnerReference& owner : of.owner_references)
-    if (owner.uid != cluster.metadata.uid) owners.push_back(api::encode(owner));
+  json::array owners = other_owners(of, cluster);
   owners.push_back(owned_by_controller(cluster).at(0));
   return {{"metadata",
            {{"uid", of.uid},
@@ -182,10 +203,8 @@ json::object ownership(const api::ObjectMeta& of, const v1::EtcdCluster& cluster
             {"ownerReferences", std::move(owners)}}}};
 }
 
-json::object owners_as_read(const api::ObjectMeta& of) {
-  json::array owners;
-  for (const api::OwnerReference& owner : of.owner_references) owners.push_back(api::encode(owner));
-  return {{"metadata", {{"uid", of.uid}, {"ownerReferences", std::move(owners)}}}};
+json::object owners_as_read(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
+  return {{"metadata", {{"uid", of.uid}, {"ownerReferences", other_owners(of, cluster)}}}};
 }
 
 std::vector<std::string> volumes_in_the_way(const v1::EtcdCluster& cluster,

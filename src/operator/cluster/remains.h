@@ -6,6 +6,7 @@
 // EtcdMembers without an owner are adopted (K17): `kubectl delete --cascade=orphan` leaves them. It
 // takes etcd's own list to show that they are one etcd, and all of it.
 #pragma once
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,12 +38,15 @@ bool has_found_members(const Observation&);
 std::string why_not_tls(const Observation&);
 /// Whether an EtcdMember without an owner has lost its label, too.
 bool has_lost_label(const Seat&);
-/// The cluster tokens of the members; known only before the cluster has an id.
-std::set<std::string> tokens_of(const Observation&);
-/// Whether a user made the EtcdCluster the owner of members that were founded as different etcd
-/// clusters. Until it has an id, nothing tells whose data is the right one: none is started or
-/// deleted.
-bool have_different_tokens(const Observation&);
+/// The token of the members that a user gave to an EtcdCluster without an id, if all have the same.
+/// Their etcd keeps the token with which it was founded, as that of orphans does.
+std::optional<std::string> token_to_take(const Observation&);
+/// Whether a user gave it members that were founded as different etcd clusters, as far as their
+/// tokens and etcd's list tell. Until it has an id, nothing tells whose data is the right one: none
+/// is started, and none is deleted.
+bool are_of_two_etcds(const Observation&);
+/// Whether a member is being deleted, and etcd's linearizable list does not have it.
+bool has_left(const Observation&, const Seat&);
 /// Why the members without an owner are not adopted; empty: etcd's linearizable list has exactly
 /// these members, with their ids, and they are to be adopted. One that is being deleted is adopted,
 /// too: it keeps its vote until then (member/observation.h), and is replaced after that.
@@ -66,8 +70,9 @@ bool lacks_only_owner(const api::ObjectMeta&, const api::v1alpha2::EtcdCluster&)
 /// A merge patch that adds the EtcdCluster to the owners of an object without a controller, as it
 /// was read.
 json::object ownership(const api::ObjectMeta& of, const api::v1alpha2::EtcdCluster&);
-/// A merge patch that gives the object the owners again with which it was read.
-json::object owners_as_read(const api::ObjectMeta& of);
+/// A merge patch that gives the object the owners again with which it was read, without the
+/// EtcdCluster.
+json::object owners_as_read(const api::ObjectMeta& of, const api::v1alpha2::EtcdCluster&);
 
 /// Names of the volumes that block the founding of the cluster; empty: none does, or the user has
 /// agreed by the annotation found-beside-volumes.

@@ -333,6 +333,7 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
                        {asked->name, asked->from.source, asked->run_id, asked->from.checksum}))
     return;
   if (keeps_from_founding(seen, status)) return;  // An EtcdRestore in Git is no consent.
+  if (seen.split) return;  // A rollback could not tell which members are to run again.
   if (std::ranges::any_of(seen.seats, has_data_in_memory)) return;
   // A Service that is not ours could still lead clients here.
   if (seen.headless_service != Child::AsMade || seen.client_service != Child::AsMade) return;

@@ -484,6 +484,27 @@ TEST(InPlace, MembersWithDataInMemoryAreNotStopped) {
   EXPECT_EQ(world.old_pods(), 2);
 }
 
+/// A rollback would start both.
+TEST(InPlace, I9_MembersOfTwoEtcdsAreNotStopped) {
+  World world(2);
+  Observation seen = world.observe();
+  seen.cluster.status.cluster_id.clear();
+  EXPECT_TRUE(plan(seen).status.restore);
+  seen.seats[1].object->token = "prod-db-c-0";
+  seen.seats[1].listed.reset();
+  EXPECT_FALSE(plan(seen).status.restore);
+}
+
+/// Seed 202241: members that were counted before the restore stayed counted.
+TEST(InPlace, I17_NoMemberThatWasStoppedIsCounted) {
+  World world(2);
+  ASSERT_TRUE(world.reaches("Review"));
+  world.cluster.status.broken_members = world.cluster.status.updated_members = 2;
+  const v1::EtcdClusterStatus status = plan(world.observe()).status;
+  EXPECT_EQ(status.broken_members, 0);
+  EXPECT_EQ(status.updated_members, 0) << "the new one has another spec";
+}
+
 TEST(InPlace, AFounderThatSomebodyDeletesIsReplaced) {
   World world(1);
   ASSERT_TRUE(world.reaches("Review"));

@@ -247,6 +247,10 @@ Verdict judge(const Observation& seen) {
       return {"False", v1::kPodNotReady,
               "the Pod is created when " + seen.makes_room_for +
                   ", which has etcd's data, has found a place"};
+    if (may_be_of_another_etcd(seen))
+      return {"False", v1::kPodNotReady,
+              "the Pod is created when the EtcdCluster knows that this is a member of its etcd: "
+              "see SplitBrain in docs/user/operations.md"};
     const std::string missing = not_implemented(member);
     if (missing.empty()) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
     return {"False", v1::kNotImplemented,

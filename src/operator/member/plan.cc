@@ -70,9 +70,13 @@ bool has_founded(const Observation& seen) {
 }
 
 /// Whether its Pod may found. A first member of an earlier EtcdCluster, created again without its
-/// status, has founded an etcd before: a second one would have the same ids (I4).
+/// status, has founded an etcd before: a second one would have the same ids (I4). A restore in
+/// place makes a new token from that of the members, which an earlier EtcdCluster may have made.
 bool may_found(const Observation& seen) {
-  return founds(seen) && is_token_of(seen.member.spec.cluster_token, seen.cluster->metadata);
+  const v1::EtcdCluster& cluster = *seen.cluster;
+  const std::string& token = seen.member.spec.cluster_token;
+  const bool restores = cluster.restoring() && token == cluster.status.cluster_token;
+  return founds(seen) && (restores || is_token_of(token, cluster.metadata));
 }
 
 /// The state that the annotation of a first member with data in memory is to have; empty: it may
@@ -143,7 +147,7 @@ bool pod_lacks_our_label(const Observation& seen) {
 Step pod_step(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   if (!seen.pod) {
-    if (makes_room(seen)) return NoStep{};
+    if (makes_room(seen) || may_be_of_another_etcd(seen)) return NoStep{};
     if (!tls_trouble(seen).empty() || !restore_trouble(seen).empty()) return NoStep{};
     if (is_first(seen) && !goes_on(seen)) return NoStep{};
     return CreatePod{may_found(seen)};
@@ -250,6 +254,11 @@ bool founds(const Observation& seen) {
          seen.cluster->status.cluster_id.empty();
 }
 
+bool may_be_of_another_etcd(const Observation& seen) {
+  const v1::EtcdClusterStatus& status = seen.cluster->status;
+  return status.cluster_id.empty() && status.cluster_token != seen.member.spec.cluster_token;
+}
+
 bool makes_room(const Observation& seen) {
   return !seen.makes_room_for.empty() && never_started(seen.member) &&
          !seen.member.spec.bootstrap && !in_memory(seen.member);
@@ -273,7 +282,7 @@ Plan plan(const Observation& seen) {
   if (!acts(out.step)) out.step = label_with_uid(seen);
   if (!acts(out.step)) out.step = label_volume(seen);
   // Written before the first etcd can run: the volume of a first member is never made twice.
-  if (const auto* made = std::get_if<CreatePod>(&out.step); made && made->founds && seen.volume)
+  if (std::holds_alternative<CreatePod>(out.step) && seen.member.spec.bootstrap && seen.volume)
     out.status.pvc_name = seen.volume->metadata.name;
   out.again = is_ready(out.status) ? kSteady : kLookAgain;
   return out;

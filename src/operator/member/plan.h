@@ -179,6 +179,10 @@ bool volume_has_lost_owner(const Observation& seen);
 /// none. Its volume stays.
 bool makes_room(const Observation& seen);
 
+/// Whether a user made an EtcdCluster without an id the owner of members of two etcds: nothing
+/// tells which of them it is to serve, so none gets a Pod. Needs `cluster`.
+bool may_be_of_another_etcd(const Observation& seen);
+
 /// Whether a Pod created now founds the cluster: the first member's Pod, before etcd was ever seen.
 bool founds(const Observation& seen);
 

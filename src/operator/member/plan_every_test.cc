@@ -60,6 +60,8 @@ World world_of(testing::Every& pick) {
   }
   if (const int cluster = pick(3); cluster > 0) {
     out.seen.cluster.emplace().metadata.uid = "c-1";
+    // A cluster takes the token of the members that a user gives it.
+    out.seen.cluster->status.cluster_token = m.spec.cluster_token;
     if (cluster == 2) out.seen.cluster->status.cluster_id = "c1";
   }
   out.volume = static_cast<Child>(pick(4));

@@ -61,6 +61,7 @@ Observation whole() {
   seen.member = member();
   seen.cluster.emplace();
   seen.cluster->metadata.uid = "c-1";
+  seen.cluster->status.cluster_token = seen.member.spec.cluster_token;
   seen.volume = volume_of("m-1");
   seen.pod = running_pod(seen.member.spec.initial_cluster);
   return seen;
@@ -309,9 +310,36 @@ TEST(MemberPlan, Table) {
       {[](auto& o) {
          o.pod.reset();
          o.member.spec.bootstrap = true;
-         o.member.spec.cluster_token = "prod-db-c-0";
+         o.member.spec.cluster_token = o.cluster->status.cluster_token = "prod-db-c-0";
        },
        "create-pod existing", "I4, seed 144575: of an earlier EtcdCluster, created again"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.bootstrap = true;
+         o.member.spec.cluster_token = o.cluster->status.cluster_token = "prod-db-r-1";
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Restoring;
+       },
+       "create-pod new", "a restore in place of a cluster that was adopted with its token"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.bootstrap = true;
+         o.member.spec.cluster_token = o.cluster->status.cluster_token = "prod-db-r-1";
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::RolledBack;
+       },
+       "create-pod existing", "I4: that restore is over"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.cluster_token = "prod-db-c-0";
+       },
+       "none", "I9: a user gave the EtcdCluster members of two etcds"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.cluster->status.cluster_id = "c1";
+         o.member.spec.cluster_token = "prod-db-c-0";
+       },
+       "create-pod existing", "the cluster knows its etcd"},
+      {[](auto& o) { o.member.spec.cluster_token = "prod-db-c-0"; }, "none",
+       "one that has its Pod is left as it is"},
       {[](auto& o) {
          o.pod.reset();
          o.member.spec.bootstrap = true;

@@ -35,6 +35,8 @@ class Preconditions : public ::testing::Test {
         {{"metadata", meta(kCluster.name, "", "")},
          {"spec", {{"replicas", 3}, {"version", "3.6.16"}, {"storage", {{"size", "1Gi"}}}}},
          {"status", {{"clusterID", "c1"}}}});
+    server.change(v1::EtcdCluster::resource, kCluster,
+                  [this](json::object& c) { c["status"].as_object()["clusterToken"] = token(); });
     json::object member = meta(kKey.name, "EtcdCluster", cluster_uid);
     member["finalizers"] = json::array{v1::kMemberFinalizer};
     uid = put<v1::EtcdMember>({{"metadata", std::move(member)},
@@ -218,8 +220,6 @@ TEST_F(Preconditions, K17_AMemberThatLeavesIsNotLetGoBesideOrphansOfItsEtcd) {
 TEST_F(Preconditions, K17_AMemberThatLostItsOwnerIsNotLetGoWhileItsClusterRuns) {
   change<v1::EtcdMember>(
       kKey, [](json::object& m) { m["metadata"].as_object().erase("ownerReferences"); });
-  change<v1::EtcdCluster>(
-      kCluster, [&](json::object& c) { c["status"].as_object()["clusterToken"] = token(); });
   server.remove(v1::EtcdMember::resource, kKey);
   see();
   settle();

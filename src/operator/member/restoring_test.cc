@@ -237,6 +237,7 @@ Observation restoring() {
   seen.member = seed();
   seen.has_image = true;
   seen.cluster.emplace().metadata.uid = "c-1";
+  seen.cluster->status.cluster_token = seen.member.spec.cluster_token;
   seen.volume.emplace().metadata.name = "data-db-x1";
   seen.volume->metadata.labels[v1::kClusterLabel] = seen.member.spec.cluster_name;
   seen.volume->metadata.owner_references = {owner("EtcdMember", "db-x1", "m-1")};

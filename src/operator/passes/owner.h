@@ -15,8 +15,8 @@ inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) 
          child.owner_references.end();
 }
 
-/// Whether a member's token was made for that EtcdCluster: it has its UID, also after a restore in
-/// place.
+/// Whether a member's token was made for that EtcdCluster: it has its UID. An EtcdCluster may have
+/// members with another one, which it adopted.
 inline bool is_token_of(const std::string& token, const api::ObjectMeta& cluster) {
   return token.find(cluster.uid) != std::string::npos;
 }
