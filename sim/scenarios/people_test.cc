@@ -610,24 +610,6 @@ TEST_F(ScenarioOfPeople, S41_SomebodyErasesAllMembersAndTheirFinalizers) {
 /// `kubectl delete etcdcluster db --cascade=orphan`, and the EtcdCluster is applied again.
 class ScenarioOfOrphans : public ScenarioOfPeople {
  protected:
-  static const std::vector<api::Resource>& orphans() {
-    static const std::vector<api::Resource> all{v1::EtcdMember::resource, kube::Service::resource,
-                                                kube::PodDisruptionBudget::resource,
-                                                kube::SecretObject::resource};
-    return all;
-  }
-  static std::string name_of(const Json& object) {
-    return std::string(object.at("metadata").at("name").as_string());
-  }
-  /// As the garbage collector does it.
-  void orphan() {
-    for (const auto& kind : orphans())
-      for (const auto& object : world.server().look_all(kind))
-        (void)world.server().change(kind, {"prod", name_of(*object)}, [](json::object& child) {
-          child["metadata"].as_object().erase("ownerReferences");
-        });
-    (void)world.server().erase(v1::EtcdCluster::resource, kKey);
-  }
   std::set<std::string> uids_of_pods() {
     std::set<std::string> out;
     for (const auto& pod : world.server().look_all(kube::Pod::resource))

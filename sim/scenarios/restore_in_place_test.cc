@@ -256,6 +256,31 @@ TEST_F(ScenarioOfInPlace, CommittedFromTheBeginningItIsDoneInOneGo) {
   world.must_converge(2min);
 }
 
+/// `kubectl delete --cascade=orphan`, and the EtcdCluster is applied again: its members keep the
+/// token that the earlier one made.
+TEST_F(ScenarioOfInPlace, K17_AnAdoptedClusterIsRestored) {
+  (void)world.start_operator();
+  world.run_for(2s);
+  world.create_cluster(kKey, 3);
+  rest();
+  orphan();
+  world.create_cluster(kKey, 3);
+  rest();
+  world.start_clients(4);
+  world.run_for(30s);
+  snapshot();
+  remember();
+  ASSERT_EQ(read<v1::EtcdCluster>(kKey)->status.cluster_token.find(
+                uid_of(v1::EtcdCluster::resource, kKey)),
+            std::string::npos);
+  restore(Decision::Commit);
+  until_phase(v1::kRestoreComplete);
+  rest();
+  is_committed();
+  clients_are_served();
+  world.must_converge(2min);
+}
+
 /// Seed 6904: a user takes the owner from a member of before, as `--cascade=orphan` does.
 class ScenarioOfAnOwnerLost : public ScenarioOfInPlace {
  protected:

@@ -13,6 +13,7 @@
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
 #include "kube/core_types.h"
+#include "kube/secret_object.h"
 #include "kube/request.h"
 #include "operator/credentials/tls.h"
 #include "runtime/conditions.h"
@@ -217,6 +218,25 @@ class Scenario : public ::testing::Test {
     return c ? c->status + "/" + c->reason : "";
   }
   std::size_t count(const api::Resource& r) { return world.server().look_all(r).size(); }
+  /// What stays when the EtcdCluster is deleted with `--cascade=orphan`.
+  static const std::vector<api::Resource>& orphans() {
+    static const std::vector<api::Resource> all{v1::EtcdMember::resource, kube::Service::resource,
+                                                kube::PodDisruptionBudget::resource,
+                                                kube::SecretObject::resource};
+    return all;
+  }
+  static std::string name_of(const Json& object) {
+    return std::string(object.at("metadata").at("name").as_string());
+  }
+  /// Deletes kKey so. The garbage collector takes the owners away.
+  void orphan() {
+    for (const auto& kind : orphans())
+      for (const auto& object : world.server().look_all(kind))
+        (void)world.server().change(kind, {"prod", name_of(*object)}, [](json::object& child) {
+          child["metadata"].as_object().erase("ownerReferences");
+        });
+    (void)world.server().erase(v1::EtcdCluster::resource, kKey);
+  }
   std::string uid_of(const api::Resource& r, const api::ObjectKey& key) {
     const auto object = world.server().look(r, key);
     return object ? std::string(object->at("metadata").at("uid").as_string()) : "";

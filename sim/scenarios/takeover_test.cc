@@ -36,7 +36,6 @@ const api::Resource& kind_of(const Json& object) {
 }
 
 std::string text(const Json& value) { return std::string(value.as_string()); }
-std::string name_of(const Json& object) { return text(object.at("metadata").at("name")); }
 
 Json read_file(const std::string& path) {
   std::ifstream file(path);
