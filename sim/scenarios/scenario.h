@@ -13,8 +13,8 @@
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
 #include "kube/core_types.h"
-#include "kube/secret_object.h"
 #include "kube/request.h"
+#include "kube/secret_object.h"
 #include "operator/credentials/tls.h"
 #include "runtime/conditions.h"
 #include "sim/world/etcdctl.h"
@@ -218,7 +218,7 @@ class Scenario : public ::testing::Test {
     return c ? c->status + "/" + c->reason : "";
   }
   std::size_t count(const api::Resource& r) { return world.server().look_all(r).size(); }
-  /// What stays when the EtcdCluster is deleted with `--cascade=orphan`.
+  /// The kinds that stay when the EtcdCluster is deleted with `--cascade=orphan`.
   static const std::vector<api::Resource>& orphans() {
     static const std::vector<api::Resource> all{v1::EtcdMember::resource, kube::Service::resource,
                                                 kube::PodDisruptionBudget::resource,

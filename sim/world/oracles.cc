@@ -70,10 +70,11 @@ bool is_wanted(const v1::EtcdMember& member) {
 struct Oracles::Facts {
   struct Member {
     std::shared_ptr<const v1::EtcdMember> object;
-    std::string address;                    ///< The Pod's; empty: none.
-    std::optional<EtcdNet::Truth> process;  ///< That runs there.
-    bool ready = false;                     ///< /readyz answers 200.
-    bool has_data = false;                  ///< Data of this cluster that can be read.
+    std::string address;                                 ///< The Pod's; empty: none.
+    std::optional<EtcdNet::Truth> process;               ///< That runs there.
+    bool ready = false;                                  ///< /readyz answers 200.
+    bool has_data = false;                               ///< Data of this cluster that can be read.
+    std::optional<etcd::ClusterId> etcd = std::nullopt;  ///< Of its data, also without a process.
   };
   etcd::ClusterId id;
   bool quorum = false;
@@ -91,8 +92,10 @@ struct Oracles::Facts {
   bool has_data() const { return std::ranges::any_of(members, &Member::has_data); }
   std::size_t etcds() const {
     std::set<etcd::ClusterId> all;
-    for (const Member& one : members)
+    for (const Member& one : members) {
       if (one.process && one.process->cluster.value != 0) all.insert(one.process->cluster);
+      else if (one.etcd) all.insert(*one.etcd);
+    }
     return all.size();
   }
   /// A member that never started has no name yet, and its URL begins with it.
@@ -240,6 +243,7 @@ Oracles::Facts Oracles::facts_of(const v1::EtcdCluster& cluster) const {
     const auto dir = nodes_.data_of_member(object->metadata.key());
     const auto owner = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
     member.has_data = owner && owner->first == out.id;
+    if (owner) member.etcd = owner->first;
     out.members.push_back(std::move(member));
   }
   return out;

@@ -496,13 +496,10 @@ class AdoptTest : public ActTest {
       member["metadata"].as_object().erase("ownerReferences");
     });
   }
-  void own_without_controller(const char* name) {
+  void own_without_controller(const char* name, const std::string& uid) {
     api.change(v1::EtcdMember::resource, {"prod", name}, [&](json::object& member) {
-      member["metadata"].as_object()["ownerReferences"] =
-          json::array{json::object{{"apiVersion", "v"},
-                                   {"kind", "EtcdCluster"},
-                                   {"name", "db"},
-                                   {"uid", seen.cluster.metadata.uid}}};
+      member["metadata"].as_object()["ownerReferences"] = json::array{
+          json::object{{"apiVersion", "v"}, {"kind", "EtcdCluster"}, {"name", "db"}, {"uid", uid}}};
     });
   }
   /// The first write of this EtcdMember takes so long and is answered so; meanwhile the EtcdCluster
@@ -577,6 +574,19 @@ TEST_F(AdoptTest, K17_AnOwnerThatGoesDuringASlowWriteIsTakenBack) {
   EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
 }
 
+/// The answer is lost, and a user gives it to another EtcdCluster at once.
+TEST_F(AdoptTest, K17_AnOwnerThatAUserGaveMeanwhileStays) {
+  api.after([this, first = true](const kube::Call& call) mutable -> std::optional<Error> {
+    if (call.verb != kube::Verb::Patch || call.name != "db-a" || !std::exchange(first, false))
+      return std::nullopt;
+    own_without_controller("db-a", "u-9");
+    set_uid("u-9");
+    return Error{Code::Lost, "no answer"};
+  });
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "u-9");
+}
+
 /// Nothing was written. A user may have given it to another EtcdCluster.
 TEST_F(AdoptTest, K17_WhereTheWriteWasRefusedNoOwnerIsTakenBack) {
   api.before([this](const kube::Call& call) -> std::optional<Error> {
@@ -592,7 +602,7 @@ TEST_F(AdoptTest, K17_WhereTheWriteWasRefusedNoOwnerIsTakenBack) {
 
 /// The EtcdCluster was an owner that is no controller: it is gone, too.
 TEST_F(AdoptTest, K17_NoReferenceToAnOwnerThatWentIsWrittenAgain) {
-  own_without_controller("db-a");
+  own_without_controller("db-a", seen.cluster.metadata.uid);
   goes_with_the_write_of("db-a", std::nullopt);
   EXPECT_TRUE(done(step).failed_with(Code::Conflict));
   EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
@@ -617,7 +627,7 @@ TEST_F(AdoptTest, K17_OnlyTheEtcdMemberThatWasSeenGetsTheLabel) {
 
 /// A user patched the owner by hand. Without `controller` the cluster does not own it.
 TEST_F(AdoptTest, K17_AnOwnerThatIsNoControllerBecomesOne) {
-  own_without_controller("db-a");
+  own_without_controller("db-a", seen.cluster.metadata.uid);
   ASSERT_TRUE(done(step));
   const Json member = *api.find(v1::EtcdMember::resource, {"prod", "db-a"});
   const json::array& owners = member.at("metadata").at("ownerReferences").as_array();

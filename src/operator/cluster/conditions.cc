@@ -450,6 +450,14 @@ void report_progressing(const Observation& seen, const Census& census, Condition
           with(progress(seen, census, out), outdated_template(seen)));
 }
 
+/// Before etcd's first answer nothing else is degraded.
+void report_two_etcds(Conditions& out) {
+  if (out.seen.split) return out.set(v1::kDegraded, "True", v1::kSplitBrain, kOfTwoEtcds);
+  std::erase_if(out.status.conditions, [](const api::Condition& c) {
+    return c.type == v1::kDegraded && c.reason == v1::kSplitBrain;
+  });
+}
+
 void count_members(const Observation& seen, v1::EtcdClusterStatus& status) {
   const std::string wanted = status.observed ? template_of(*status.observed) : "";
   // Counts only ready members: a change of their number is written anyway.
@@ -472,7 +480,9 @@ void report(const Observation& seen, const Census& census, const std::optional<R
   if (const Shut shut = shut_out(seen); shut.reason) {
     out.set(v1::kAvailable, "False", shut.reason, shut.message);
     out.set(v1::kDegraded, "True", shut.reason, shut.message);
-  } else if (!out.being_born) {
+  } else if (out.being_born) {
+    report_two_etcds(out);
+  } else {
     report_available(seen, census, out);
     report_degraded(seen, census, out);
   }

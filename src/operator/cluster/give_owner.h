@@ -13,26 +13,28 @@
 
 namespace etcdop::cluster {
 
-/// For another look and another write, which may be as slow as the first one.
+/// For another look and another write, which may be as slow as the first one. Less after the fiber
+/// was cancelled: another process may lead soon.
 constexpr auto kTakeBackLimit = std::chrono::seconds(50);
+constexpr auto kTakeBackAtTheEnd = std::chrono::seconds(5);
 
 /// `patch` is that of ownership(), and may change more of the object. Conflict or NotFound: the
-/// EtcdCluster is deleted, and the object has the owners again with which it was read. Suspends,
-/// also after the fiber was cancelled: nobody comes back to an EtcdCluster that is gone.
+/// EtcdCluster is deleted, and is no owner of the object. Suspends, also after the fiber was
+/// cancelled: nobody comes back to an EtcdCluster that is gone.
 template <class T>
 Result<T> give_owner(Executor& executor, const Api& api, const api::v1alpha2::EtcdCluster& cluster,
                      const api::ObjectMeta& child, json::object patch) {
   if (auto there = still_exists(api, cluster); !there) return there.error();
   auto given = api.merge_patch<T>(child.key(), std::move(patch));
-  const bool may_be_done = given || given.failed_with(Code::Lost) ||
-                           given.failed_with(Code::TimedOut) || given.failed_with(Code::Cancelled);
-  if (!may_be_done) return given;
-  const Shield to_its_end(executor, kTakeBackLimit);
+  const bool ends = given.failed_with(Code::Cancelled);
+  if (!given && !ends && !given.failed_with(Code::Lost) && !given.failed_with(Code::TimedOut))
+    return given;
+  const Shield to_its_end(executor, ends ? kTakeBackAtTheEnd : kTakeBackLimit);
   auto there = still_exists(api, cluster);
   if (!there.failed_with(Code::Conflict) && !there.failed_with(Code::NotFound)) return given;
-  // No resourceVersion: others may have written to the object since.
-  auto taken = api.merge_patch<T>(child.key(), owners_as_read(child, cluster));
-  if (!taken && !taken.failed_with(Code::NotFound)) return taken;
+  auto taken = api.json_patch<T>(child.key(), without_owner(child, cluster));
+  const bool is_another = taken.failed_with(Code::Conflict) || taken.failed_with(Code::Invalid);
+  if (!taken && !is_another && !taken.failed_with(Code::NotFound)) return taken;
   return there.error();
 }
 

@@ -234,8 +234,10 @@ struct Observation {
   std::vector<Seat> seats;  ///< Ordered by name.
   std::vector<Seat> kept;   ///< Members from before a restore in place, sorted; not asked.
   std::optional<RestoreSeen> restore;  ///< Absent: none, or unknown.
-  /// Names that a new member may not have: used by any EtcdMember, Pod or volume in the namespace.
+  /// Names that a new member may not have: those of any EtcdMember or Pod in the namespace,
   std::vector<std::string> taken_names;
+  /// and of members, known or not, that have a volume there.
+  std::vector<std::string> have_volumes;
   /// "EtcdMember db-a", "Pod db-a": with the cluster's label and of another owner; only while the
   /// cluster has no id. EtcdMembers that may be adopted have a seat instead.
   std::vector<std::string> stray_members;
@@ -292,6 +294,7 @@ struct Observation {
         api::required("now", &S::now), api::required("cluster", &S::cluster),
         api::sparse("seats", &S::seats), api::sparse("kept", &S::kept),
         api::optional("restore", &S::restore), api::sparse("takenNames", &S::taken_names),
+        api::sparse("haveVolumes", &S::have_volumes),
         api::sparse("strayMembers", &S::stray_members),
         api::sparse("strayVolumes", &S::stray_volumes), api::sparse("strangers", &S::strangers),
         api::sparse("strayPods", &S::stray_pods), api::optional("clusterID", &S::cluster_id),

@@ -893,7 +893,8 @@ TEST(ClusterPlan, TheClusterIdIsLatchedFromWhoeverAnswers) {
 
 TEST(ClusterPlan, ANameThatIsTakenIsSkipped) {
   Observation seen = observe(3, "a:V* b:V+");
-  seen.taken_names = {member_name("db", "u-1", 10), member_name("db", "u-1", 11)};
+  seen.taken_names = {member_name("db", "u-1", 10)};
+  seen.have_volumes = {member_name("db", "u-1", 11)};
   const Plan p = plan(seen);
   EXPECT_EQ(p.status.last_sequence, 12);
   EXPECT_EQ(to_string(p.step), "create-member " + member_name("db", "u-1", 12));
@@ -1507,10 +1508,28 @@ TEST(ClusterPlan, I9_GivenMembersOfDifferentEtcdsAreNotWoken) {
       is_left_alone([](auto& o) { seat(o, "b").object->token = seat(o, "a").object->token; }));
 }
 
+/// The others of its etcd need Pods until it answers: their token must be the cluster's.
+TEST(ClusterPlan, I9_TheTokenIsThatOfTheEtcdThatAnswersOrThatTheUserKeeps) {
+  Observation seen = with_members_of_two_etcds();
+  seen.cluster.status.cluster_token = "prod-db-c-0-r-1";
+  EXPECT_EQ(plan(seen).status.cluster_token, "prod-db-c-0");
+  seen.linearizable = false;
+  seen.cluster_id.reset();
+  EXPECT_EQ(plan(seen).status.cluster_token, "prod-db-c-0-r-1") << "nothing tells";
+  seat(seen, "b").object->terminating = true;
+  const Plan out = plan(seen);
+  EXPECT_EQ(out.status.cluster_token, "prod-db-c-0");
+  EXPECT_EQ(told(out, v1::kDegraded).substr(0, 16), "True SplitBrain:") << "b may still run";
+  seen.seats.pop_back();
+  seen.cluster.status.conditions = out.status.conditions;
+  EXPECT_EQ(condition(plan(seen), v1::kDegraded).reason, "");
+}
+
 TEST(ClusterPlan, I9_OfGivenMembersEtcdsListAndTheUserDecide) {
   Observation seen = with_members_of_two_etcds();
   seat(seen, "b").object->terminating = true;
   EXPECT_EQ(plan(seen).status.cluster_id, "00000000000000c1") << "the user gave the other one up";
+  EXPECT_EQ(plan(seen).status.cluster_token, "prod-db-c-0");
   seen.cluster.status.cluster_id = "00000000000000c1";
   EXPECT_FALSE(std::holds_alternative<WakeMember>(plan(seen).step)) << "etcd does not list it";
 

@@ -288,7 +288,7 @@ void Reconciler::observe_volumes(Observation& seen) const {
   for (const auto& volume : with_.stores.volumes.in_group(seen.cluster.metadata.key())) {
     const std::string& name = volume->metadata.name;
     if (name.starts_with(kVolumePrefix))
-      seen.taken_names.push_back(name.substr(std::string_view(kVolumePrefix).size()));
+      seen.have_volumes.push_back(name.substr(std::string_view(kVolumePrefix).size()));
     if (seen.cluster.status.cluster_id.empty() && is_stray(*volume, members))
       seen.stray_volumes.push_back(name);
   }

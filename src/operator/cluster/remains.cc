@@ -6,6 +6,7 @@
 #include "api/v1alpha2/names.h"
 #include "base/fnv.h"
 #include "base/joined.h"
+#include "kube/json_patch.h"
 #include "operator/cluster/census.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/stores.h"
@@ -107,8 +108,12 @@ bool has_lost_label(const Seat& seat) {
 std::optional<std::string> token_to_take(const Observation& seen) {
   if (!seen.cluster.status.cluster_id.empty() || seen.cluster.restoring()) return std::nullopt;
   std::set<std::string> tokens;
-  for (const Seat& seat : seen.seats)
-    if (seat.object && !seat.object->orphan) tokens.insert(seat.object->token);
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object || seat.object->orphan) continue;
+    // Etcd's list says whose token it is; without one, the user who has given up the others.
+    if (seen.linearizable ? !seat.listed : seat.object->terminating) continue;
+    tokens.insert(seat.object->token);
+  }
   if (tokens.size() != 1 || tokens.begin()->empty()) return std::nullopt;
   return *tokens.begin();
 }
@@ -203,8 +208,11 @@ json::object ownership(const api::ObjectMeta& of, const v1::EtcdCluster& cluster
             {"ownerReferences", std::move(owners)}}}};
 }
 
-json::object owners_as_read(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
-  return {{"metadata", {{"uid", of.uid}, {"ownerReferences", other_owners(of, cluster)}}}};
+json::array without_owner(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
+  const std::string ours =
+      "/metadata/ownerReferences/" + std::to_string(other_owners(of, cluster).size());
+  return {kube::must_be("/metadata/uid", of.uid),
+          kube::must_be(ours + "/uid", cluster.metadata.uid), kube::removed(ours)};
 }
 
 std::vector<std::string> volumes_in_the_way(const v1::EtcdCluster& cluster,

@@ -70,9 +70,8 @@ bool lacks_only_owner(const api::ObjectMeta&, const api::v1alpha2::EtcdCluster&)
 /// A merge patch that adds the EtcdCluster to the owners of an object without a controller, as it
 /// was read.
 json::object ownership(const api::ObjectMeta& of, const api::v1alpha2::EtcdCluster&);
-/// A merge patch that gives the object the owners again with which it was read, without the
-/// EtcdCluster.
-json::object owners_as_read(const api::ObjectMeta& of, const api::v1alpha2::EtcdCluster&);
+/// A JSON patch that takes away the owner that `ownership` gave, if it is still there.
+json::array without_owner(const api::ObjectMeta& of, const api::v1alpha2::EtcdCluster&);
 
 /// Names of the volumes that block the founding of the cluster; empty: none does, or the user has
 /// agreed by the annotation found-beside-volumes.

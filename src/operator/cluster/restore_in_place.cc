@@ -127,8 +127,8 @@ class RestoreInPlace {
   bool fenced() const {
     return seen_.headless_service == Child::AsMade && seen_.client_service == Child::AsMade;
   }
-  bool is_taken(const std::string& name) const {
-    return std::ranges::find(seen_.taken_names, name) != seen_.taken_names.end();
+  bool has_volume(const std::string& member) const {
+    return std::ranges::count(seen_.have_volumes, member) > 0;
   }
 
   Step next() {
@@ -267,7 +267,7 @@ class RestoreInPlace {
       return wait(found->name + " to answer before the old volumes are deleted");
     if (!seen_.kept.empty()) return drop(seen_.kept.front());
     for (const v1::KeptMember& member : record().members)
-      if (is_taken(member.name)) return wait_for_volume(member.name);
+      if (has_volume(member.name)) return wait_for_volume(member.name);
     record().members.clear();
     return to(v1::RestoreStage::Committed);
   }
@@ -275,7 +275,7 @@ class RestoreInPlace {
   Step roll_back() {
     for (const Seat& seat : seen_.seats)
       if (seat.object) return drop(seat);
-    if (!record().founder.empty() && is_taken(record().founder))
+    if (!record().founder.empty() && has_volume(record().founder))
       return wait_for_volume(record().founder);
     EtcdClusterStatus& status = out_.status;
     status.cluster_id = std::exchange(record().cluster_id, {});

@@ -42,6 +42,7 @@ struct World {
   v1::EtcdCluster cluster;
   std::map<std::string, Member> members;
   std::set<std::string> volumes;
+  std::vector<std::string> taken;
   bool fenced = false, service_is_foreign = false, in_memory = false;
   int uids = 0;
   std::optional<RestoreSeen> restore;
@@ -126,8 +127,8 @@ struct World {
       }
       seen.seats.push_back(seat);
     }
-    for (const std::string& volume : volumes)
-      if (!members.contains(volume)) seen.taken_names.push_back(volume);
+    seen.have_volumes.assign(volumes.begin(), volumes.end());
+    seen.taken_names = taken;
     return seen;
   }
 
@@ -394,6 +395,14 @@ TEST(InPlace, AVolumeThatStaysKeepsClientsOut) {
   EXPECT_EQ(world.stage(), "Committing");
   EXPECT_TRUE(world.fenced);
   world.volumes.erase("db-old0");
+  EXPECT_TRUE(world.reaches("Committed"));
+}
+
+/// Seed 207506: a user created an EtcdMember of before again. It waited for a volume that was gone.
+TEST(InPlace, I17_AnotherObjectOfThatNameKeepsNobodyOut) {
+  World world(1);
+  world.restore->decision = RestoreDecision::Commit;
+  world.taken = {"db-old0"};
   EXPECT_TRUE(world.reaches("Committed"));
 }
 

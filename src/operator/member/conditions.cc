@@ -43,8 +43,9 @@ bool goes_unused(const Observation& seen) {
 /// Nothing to report yet: the member will get its first Pod.
 bool is_young(const Observation& seen) {
   return !seen.pod && !data_lost(seen) && seen.rejected.empty() && seen.failed.empty() &&
-         !makes_room(seen) && tls_trouble(seen).empty() && restore_trouble(seen).empty() &&
-         seen.member.status.conditions.empty() && not_implemented(seen.member).empty() &&
+         !makes_room(seen) && !may_be_of_another_etcd(seen) && tls_trouble(seen).empty() &&
+         restore_trouble(seen).empty() && seen.member.status.conditions.empty() &&
+         not_implemented(seen.member).empty() &&
          (!seen.volume || is_ours(seen.volume->metadata, seen.member.metadata.uid));
 }
 
@@ -216,7 +217,7 @@ bool serves(const Observation& seen) {
 Verdict judge(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   const std::string volume = volume_name(member.metadata.name);
-  if (member.spec.dormant)
+  if (member.spec.dormant && !stays_awake(seen))
     return {"False", v1::kPaused,
             seen.cluster && seen.cluster->restoring() ? "the cluster goes back to a snapshot"
                                                       : "the cluster is paused"};

@@ -203,12 +203,10 @@ Step next(const Observation& seen) {
                          : Step(NoStep{});
   if (leaves_unmarked(seen)) return MarkLeaving{seen.pod->metadata.uid};
   if (member.spec.dormant) {
-    const bool goes_back = seen.cluster->restoring() != nullptr;
-    // The cluster is about to resume; or the member would lose its data, which is in memory.
-    if (!has_pod(seen) || (!goes_back && seen.cluster->spec.replicas > 0) || in_memory(member))
-      return NoStep{};
-    return DeletePod{seen.pod->metadata.uid,
-                     goes_back ? "the cluster goes back to a snapshot" : "the cluster is paused"};
+    if (!has_pod(seen) || stays_awake(seen)) return NoStep{};
+    return DeletePod{seen.pod->metadata.uid, seen.cluster->restoring()
+                                                 ? "the cluster goes back to a snapshot"
+                                                 : "the cluster is paused"};
   }
   if (member.spec.initial_cluster.empty()) return NoStep{};
   if (!not_implemented(member).empty()) return NoStep{};  // No Pod, rather than one without it.
@@ -257,6 +255,11 @@ bool founds(const Observation& seen) {
 bool may_be_of_another_etcd(const Observation& seen) {
   const v1::EtcdClusterStatus& status = seen.cluster->status;
   return status.cluster_id.empty() && status.cluster_token != seen.member.spec.cluster_token;
+}
+
+bool stays_awake(const Observation& seen) {
+  const bool is_to_sleep = seen.cluster->restoring() || seen.cluster->spec.replicas == 0;
+  return seen.member.spec.dormant && has_pod(seen) && (!is_to_sleep || in_memory(seen.member));
 }
 
 bool makes_room(const Observation& seen) {

@@ -179,6 +179,10 @@ bool volume_has_lost_owner(const Observation& seen);
 /// none. Its volume stays.
 bool makes_room(const Observation& seen);
 
+/// Whether a dormant member keeps its Pod: the cluster is about to resume, or the data is in
+/// memory. Needs `cluster`.
+bool stays_awake(const Observation& seen);
+
 /// Whether a user made an EtcdCluster without an id the owner of members of two etcds: nothing
 /// tells which of them it is to serve, so none gets a Pod. Needs `cluster`.
 bool may_be_of_another_etcd(const Observation& seen);

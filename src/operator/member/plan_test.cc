@@ -149,6 +149,20 @@ TEST(MemberPlan, I17_AVolumeWithoutOwnerIsTakenBackIfItIsTheOneThatThePodUses) {
   }
 }
 
+/// A backup tool created it again without its status, and a user made an EtcdCluster its owner that
+/// has members of another etcd.
+TEST(MemberPlan, I17_ThatAMemberMayBeOfAnotherEtcdIsTold) {
+  Observation seen = whole();
+  seen.pod.reset();
+  seen.member.status = {};
+  seen.cluster->status.cluster_token = "prod-db-c-0";
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  const auto* told = runtime::find_condition(p.status.conditions, v1::kReady);
+  ASSERT_NE(told, nullptr);
+  EXPECT_NE(told->message.find("a member of its etcd: see SplitBrain"), std::string::npos);
+}
+
 /// Seed 392: the voter's volume is on the node that the joiner has, and members must be apart.
 TEST(MemberPlan, K1_AJoinerThatCannotStartLeavesItsNodeToAVoterThatFindsNone) {
   Observation seen = whole();
@@ -1102,7 +1116,13 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        "no node can run the Pod: said so"},
       {[](auto& o) { say(*o.pod, "PodScheduled", "False", "SchedulingGated"); }, v1::kPodNotReady,
        "pod phase: Running"},
-      {[](auto& o) { o.member.spec.dormant = true; }, v1::kPaused, "the cluster is paused"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->spec.replicas = 0;
+       },
+       v1::kPaused, "the cluster is paused"},
+      {[](auto& o) { o.member.spec.dormant = true; }, v1::kPodNotReady,
+       "pod phase: Running"},  // Seed 209191: it keeps its Pod, and is not paused.
       {[](auto& o) {
          o.member.spec.dormant = true;
          o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;

@@ -203,7 +203,8 @@ class Pass {
                      "; restore into a new EtcdCluster, and set spec.decision to Rollback here");
     // The cluster reports there what was refused, with all other problems.
     const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
-    if (bad && (bad->reason == v1::kObjectRejected || bad->reason == v1::kServiceRefused))
+    const auto names_it = [&](const char* reason) { return bad && bad->reason == reason; };
+    if (names_it(v1::kObjectRejected) || names_it(v1::kServiceRefused) || names_it(v1::kSplitBrain))
       return say(v1::kStopped, "False", bad->reason,
                  "the cluster cannot be stopped until you fix this: " + bad->message);
     say(v1::kStopped, "False", v1::kStopping,

@@ -265,6 +265,9 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
       words(plan(seen), v1::kStopped),
       "the cluster cannot be stopped until you fix this: Service db-client belongs to another "
       "owner");
+  runtime::set_condition(seen.cluster->status.conditions,
+                         {v1::kDegraded, "True", v1::kSplitBrain, "members of two etcds"}, 1, kNow);
+  EXPECT_EQ(says(plan(seen), v1::kStopped), "False/SplitBrain");
   runtime::set_condition(
       seen.cluster->status.conditions,
       {v1::kDegraded, "True", v1::kQuorumLost,
