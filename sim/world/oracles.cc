@@ -74,7 +74,7 @@ struct Oracles::Facts {
     std::optional<EtcdNet::Truth> process;               ///< That runs there.
     bool ready = false;                                  ///< /readyz answers 200.
     bool has_data = false;                               ///< Data of this cluster that can be read.
-    std::optional<etcd::ClusterId> etcd = std::nullopt;  ///< Of its data, also without a process.
+    std::optional<etcd::ClusterId> etcd = std::nullopt;  ///< That its data is of, if any.
   };
   etcd::ClusterId id;
   bool quorum = false;
