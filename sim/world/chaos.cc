@@ -505,6 +505,7 @@ void World::people() {
     if (const auto key = any_cluster()) apply_again(*key, false);
   });
   every(Fault::UserLabels, 10s, 100s, [this] { edit_some_object(); });
+  every(Fault::UserFields, 10s, 60s, [this] { edit_some_field(); });
   every(Fault::UserCluster, 60s, 300s, [this] {
     const auto key = any_cluster();
     if (!key) return;
@@ -780,6 +781,7 @@ void World::heal() {
     scale(key, kSizes[2 + dice_.below(3)]);
     take_back_version(key);
   }
+  put_fields_back();
   mend_by_hand();
 }
 
@@ -1031,6 +1033,14 @@ void World::remove_foreign_member(const api::ObjectKey& key) {
   }
 }
 
+/// Deletes the EtcdCluster, and its EtcdMembers that have lost their owner: Kubernetes leaves them.
+void World::give_up(const api::ObjectKey& key) {
+  for (const api::ObjectKey& name : members_of(key))
+    if (read<v1::EtcdMember>(name)->metadata.owner_references.empty())
+      delete_object(v1::EtcdMember::resource, name);
+  delete_cluster(key);
+}
+
 /// A user who has inspected a restore decides on it; stuck restores are rolled back.
 void World::decide_by_hand(std::map<std::string, Instant>& since) {
   using Decision = v1::RestoreDecision;
@@ -1068,7 +1078,7 @@ void World::mend_by_hand() {
         remove_foreign_member(key);
         if (!fails_to_restore(key) && !is_hopeless(key)) fails.erase(key);
         else if (time_.now() - fails.try_emplace(key, time_.now()).first->second >= 5min)
-          delete_cluster(key);
+          give_up(key);
         take_back_version(key);
         for (const auto& name : members_of(key)) {
           const auto member = read<v1::EtcdMember>(name);

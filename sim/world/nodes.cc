@@ -928,7 +928,8 @@ bool leads_to(const kube::Service& service, const kube::Pod& pod) {
     const auto label = pod.metadata.labels.find(wanted.first);
     return label != pod.metadata.labels.end() && label->second == wanted.second;
   };
-  if (selector.empty() || !std::ranges::all_of(selector, has)) return false;
+  const bool ended = pod.status.phase == "Failed" || pod.status.phase == "Succeeded";
+  if (selector.empty() || !std::ranges::all_of(selector, has) || ended) return false;
   return service.spec.publish_not_ready_addresses || (pod.ready() && !pod.metadata.terminating());
 }
 

@@ -151,9 +151,9 @@ void Oracles::pod_changed(const ApiServer::Object& before, const ApiServer::Obje
   while (clock_.now() - times.front() > 5min) times.pop_front();
 }
 
-/// Whether a kubelet refused the member's Pod, which no other one has taken since. A volume that is
-/// lost or has no owner, a broken certificate, or the API server, keeps the next Pod from being
-/// made: that is the cause then.
+/// Whether a kubelet refused the member's Pod, which no other one has taken since. Data that is
+/// lost, a volume without an owner, a broken certificate, or the API server, keeps the next Pod
+/// from being made: that is the cause then.
 bool Oracles::is_refused_again(const api::ObjectKey& member) const {
   const auto object = server_.read<v1::EtcdMember>(member);
   if (!object || !is_wanted(*object)) return false;
@@ -165,6 +165,7 @@ bool Oracles::is_refused_again(const api::ObjectKey& member) const {
       has_reason(*ready, {v1::kCertificateInvalid, v1::kCertificateMissing, v1::kPodRejected}))
     return false;
   const auto pod = server_.look(kube::Pod::resource, member);
+  if (!pod && object->spec.storage.medium == v1::Medium::Memory) return false;
   const json::object* const status = pod ? pod->at("status").if_object() : nullptr;
   const Json* const phase = status ? status->if_contains("phase") : nullptr;
   return !pod || (phase && *phase == "Failed");

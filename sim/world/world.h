@@ -221,8 +221,11 @@ class World {
   std::string any_etcd();
   void apply_again(const api::ObjectKey& cluster, bool orphan);
   void edit_some_object();
+  void edit_some_field();
+  void put_fields_back();
   void give_up_volumes(const api::ObjectKey& cluster);
   void discard_members(const api::ObjectKey& cluster);
+  void give_up(const api::ObjectKey& cluster);
   void discard_leftovers(const api::ObjectKey& cluster);
   /// That condition of an EtcdCluster; empty: there is none.
   api::Condition told(const api::ObjectKey& cluster, const char* type) const;
@@ -286,6 +289,7 @@ class World {
   std::set<std::string> passwords_;                     // All that root ever had.
   mutable std::map<std::string, std::string> serials_;  // By certificate.
   /// Secrets with a CA whose EtcdCluster a user has deleted, and that do not exist again.
+  std::map<api::ObjectKey, json::object> fields_before_;  // The specs before users edited fields.
   std::set<api::ObjectKey> deleted_authorities_;
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{}, webhook_until_{};
