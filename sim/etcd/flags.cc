@@ -25,7 +25,8 @@ constexpr std::string_view kWithoutEffect[] = {"data-dir",
                                                "peer-cert-file",
                                                "peer-key-file",
                                                "peer-client-cert-auth",
-                                               "peer-trusted-ca-file"};
+                                               "peer-trusted-ca-file",
+                                               "max-request-bytes"};
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;

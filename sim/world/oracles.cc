@@ -89,6 +89,9 @@ struct Oracles::Facts {
   /// A linearizable read through the client Service succeeds.
   bool serves() const { return quorum && !led_to.empty(); }
   int ready() const { return static_cast<int>(std::ranges::count(members, true, &Member::ready)); }
+  bool runs() const {
+    return std::ranges::any_of(members, [](const Member& one) { return one.process.has_value(); });
+  }
   bool has_data() const { return std::ranges::any_of(members, &Member::has_data); }
   std::size_t etcds() const {
     std::set<etcd::ClusterId> all;
@@ -273,6 +276,13 @@ void Oracles::look_at(const v1::EtcdCluster& cluster, const Missing& missing) {
     claims("phase " + phase, {"a member has its data", kWatched});
   if (phase == v1::kPhaseSplitBrain && is.etcds() < 2)
     claims("phase " + phase, {"its members are of one etcd", kPolled});
+  if (phase == v1::kPhaseUnreachable && is.serves())
+    claims("phase " + phase, {"a read succeeds", kReadyAgain});
+  if (phase == v1::kPhaseCorrupt && !is.corrupt)
+    claims("phase " + phase, {"no alarm is raised", kPolled});
+  if (phase == v1::kPhasePaused && is.runs()) claims("phase " + phase, {"an etcd runs", kNodeLost});
+  if (phase == v1::kPhaseCreating && is.serves() && is.ready() >= is.want)
+    claims("phase " + phase, {"it serves", kReadyAgain});
 
   if (is.want > 0 && status.ready_members > is.ready())
     claims("readyMembers " + std::to_string(status.ready_members),
@@ -284,6 +294,12 @@ void Oracles::look_at(const v1::EtcdCluster& cluster, const Missing& missing) {
   if (status.broken_members > lost)
     claims("brokenMembers " + std::to_string(status.broken_members),
            {std::to_string(lost) + " have no data", kWatched});
+  const auto voters_lost = std::ranges::count_if(is.members, [](const Facts::Member& one) {
+    return one.object->status.is_voter && is_wanted(*one.object) && !one.has_data;
+  });
+  if (is.quorum && status.broken_members < voters_lost)
+    claims("brokenMembers " + std::to_string(status.broken_members),
+           {std::to_string(voters_lost) + " voters have no data", kStuck});
 
   const auto says = [&](const char* type, const char* value) {
     const auto* c = runtime::find_condition(status.conditions, type);
@@ -339,6 +355,10 @@ Oracles::Verdict Oracles::of_cluster(ConditionType type, const api::Condition& c
       if (c.reason == v1::kQuorumLost && is.serves()) return {"a read succeeds", kPolled};
       if (c.reason == v1::kDataLost && is.has_data()) return {"a member has its data", kWatched};
       if (c.reason == v1::kCorrupt && !is.corrupt) return {"no alarm is raised", kPolled};
+      if (c.reason == v1::kSplitBrain && is.etcds() < 2)
+        return {"its members are of one etcd", kPolled};
+      if (has_reason(c, {v1::kClusterUnreachable, v1::kCrashLooping}) && is.serves())
+        return {"a read succeeds", kReadyAgain};
       return {};
     case ConditionType::Degraded:
       if (c.reason == v1::kQuorumHealthy && c.status == "False") {
@@ -354,6 +374,8 @@ Oracles::Verdict Oracles::of_cluster(ConditionType type, const api::Condition& c
       if (c.reason == v1::kMembersUnhealthy && is.quorum && is.ready() >= is.want)
         return {"all members are ready", kReadyAgain};
       if (c.reason == v1::kQuorumLost && is.serves()) return {"a read succeeds", kPolled};
+      if (c.reason == v1::kClusterUnreachable && is.serves())
+        return {"a read succeeds", kReadyAgain};
       if (c.reason == v1::kDataLost && is.has_data()) return {"a member has its data", kWatched};
       if (c.reason == v1::kSplitBrain && is.etcds() < 2)
         return {"its members are of one etcd", kPolled};
@@ -372,9 +394,7 @@ Oracles::Verdict Oracles::of_cluster(ConditionType type, const api::Condition& c
         return one.process && (!nodes_.port_at(one.address, v1::kClientPort) ||
                                !nodes_.port_at(one.address, v1::kPeerPort));
       };
-      const bool runs = std::ranges::any_of(
-          is.members, [](const Facts::Member& one) { return one.process.has_value(); });
-      if (says_true && runs && std::ranges::none_of(is.members, plain))
+      if (says_true && is.runs() && std::ranges::none_of(is.members, plain))
         return {"every port speaks TLS", kWatched};
       return {};
     }
@@ -403,6 +423,7 @@ Oracles::Verdict Oracles::certificates(const api::Condition& c, const v1::EtcdCl
   if (c.reason == v1::kAuthorityLost && authority_is_there(cluster))
     return {"every CA is there", kSecretsRead};
   if (c.status != "True") return {};
+  if (!authority_is_there(cluster)) return {"a CA is gone", kSecretsRead};
   const TlsSecrets names = tls_secrets_of(cluster);
   const auto shows = [&](const Facts::Member& one, std::int32_t port, const std::string& secret) {
     if (secret.empty() || !one.ready) return true;
