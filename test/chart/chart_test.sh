@@ -326,6 +326,18 @@ takes admissionPolicy.enabled --set admissionPolicy.enabled=true -- \
 takes admissionPolicy.namespaceSelector --set admissionPolicy.enabled=true \
   --set-json 'admissionPolicy.namespaceSelector={"matchLabels":{"team":"a"}}' -- \
   'ValidatingAdmissionPolicyBinding/etcd-operator spec.matchResources.namespaceSelector.matchLabels.team="a"'
+# policy_paths [SED]: the fields that the admission policy reads exist, and none is missing. SED breaks the policy first.
+policy_paths() {
+  helm template etcd-operator "$chart" --set admissionPolicy.enabled=true | sed "${1:-}" |
+    /usr/bin/python3 test/chart/policy_paths.py
+}
+# blames WORDS SED: with this change of the policy, that fails and says the words.
+blames() { ! policy_paths "$2" >"$work/blamed" && grep -F -- "$1" "$work/blamed"; }
+test_that "N10: the admission policy reads the Pod fields of each of its kinds" policy_paths
+test_that "N10: a field that does not exist is found" blames \
+  "object.spec.snapshot.pod is in the schema of no kind of the policy" 's/spec\.template\.pod/spec.snapshot.pod/'
+test_that "N10: a kind of which nothing is read is found" blames \
+  "nothing of oldObject is read for etcdsnapshotschedules v1alpha2" 's/spec\.template\.pod/spec.pod/'
 takes networkPolicy.enabled --set networkPolicy.enabled=true -- 'NetworkPolicy/etcd-operator spec.policyTypes.0="Ingress"' \
   'NetworkPolicy/etcd-operator spec.ingress.0.ports.0.port="https"' \
   'NetworkPolicy/etcd-operator spec.podSelector.matchLabels.app.kubernetes.io/instance="etcd-operator"'

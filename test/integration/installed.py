@@ -186,8 +186,9 @@ def n10_a_pod_template_is_for_those_who_may_create_pods(_folder, _manager):
     run("kubectl", "apply", "-f", "-", document=policy)
     try:
         for user, more in (("tenant", ""), ("trusted", ",pods")):
-            run("kubectl", "-n", name, "create", "role", user, "--verb=create,get,patch",
-                f"--resource=etcdclusters.etcd-operator.cozystack.io,etcdsnapshots.etcd-operator.cozystack.io{more}")
+            run("kubectl", "-n", name, "create", "role", user, "--verb=create,get,patch", "--resource=" + ",".join(
+                f"{kind}.etcd-operator.cozystack.io"
+                for kind in ("etcdclusters", "etcdsnapshots", "etcdsnapshotschedules", "etcdrestores")) + more)
             run("kubectl", "-n", name, "create", "rolebinding", user, f"--role={user}", f"--user={user}")
 
         def made_by(user, kind, spec, *options):
@@ -198,13 +199,20 @@ def n10_a_pod_template_is_for_those_who_may_create_pods(_folder, _manager):
             return done.stdout.strip() or done.stderr
         plain = {"version": "3.6.16"}
         with_template = plain | {"podTemplate": {"spec": {"serviceAccountName": "robot"}}}
-        snapshot = {"clusterRef": {"name": "db"}, "pod": {"serviceAccountName": "robot"},
-                    "destination": {"pvc": {"claimName": "c"}}}
+        pod = {"pod": {"serviceAccountName": "robot"}}
+        store, of_db = {"destination": {"pvc": {"claimName": "c"}}}, {"clusterRef": {"name": "db"}}
+        schedule = of_db | {"schedule": "@daily"}
+        restore = of_db | {"source": {"pvc": {"claimName": "c", "subPath": "a.db"}}}
+        others = (("EtcdSnapshot", of_db | store, of_db | store | pod),
+                  ("EtcdSnapshotSchedule", schedule | {"template": store}, schedule | {"template": store | pod}),
+                  ("EtcdRestore", restore, restore | pod))
         until("the policy to be in force", lambda: True if "for users who may create Pods" in made_by(
             "tenant", "EtcdCluster", with_template, "--dry-run=server") else None)
-        same("for users who may create Pods" in made_by("tenant", "EtcdSnapshot", snapshot), True)
         same(made_by("tenant", "EtcdCluster", plain).split("/")[0], "etcdcluster.etcd-operator.cozystack.io")
-        same(made_by("trusted", "EtcdSnapshot", snapshot).split("/")[0], "etcdsnapshot.etcd-operator.cozystack.io")
+        for kind, without, with_pod in others:
+            same((kind, "for users who may create Pods" in made_by("tenant", kind, with_pod)), (kind, True))
+            for user, spec in (("tenant", without), ("trusted", with_pod)):
+                same(made_by(user, kind, spec).split("/")[0], f"{kind.lower()}.etcd-operator.cozystack.io")
         cluster = made_by("trusted", "EtcdCluster", with_template)
         patch = ("kubectl", "--as=tenant", "-n", name, "patch", cluster, "--type=merge", "-p")
         run(*patch, '{"spec": {"replicas": 1}}')
