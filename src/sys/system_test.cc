@@ -96,7 +96,7 @@ TEST(AsioLoop, AnAddressThatIsTakenOrWrongIsSaid) {
   EXPECT_TRUE(loop.listen("nowhere", 1).failed_with(Code::Invalid));
 }
 
-TEST(AsioLoop, WhoMayNotReachItselfDoesNot) {
+TEST(AsioLoop, N11_WhoMayReachOthersOnlyReachesNeitherItselfNorMetadata) {
   AsioLoop loop;
   (void)loop.spawn([&] {
     const Within limit(loop, 10s);
@@ -106,7 +106,7 @@ TEST(AsioLoop, WhoMayNotReachItselfDoesNot) {
     for (const char* host :
          {"localhost", "127.0.0.1", "127.9.9.9", "::1", "0.0.0.0", "::", "::ffff:127.0.0.1",
           "169.254.169.254", "fe80::1",
-          // N11: metadata of clouds, and addresses that are translated to them.
+          // Metadata of clouds, and addresses that are translated to them.
           "100.100.100.200", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254", "::127.0.0.1",
           "64:ff9b::a9fe:a9fe", "64:ff9b::7f00:1",
           "64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::1"})

@@ -338,9 +338,16 @@ test_that "N10: a field that does not exist is found" blames \
   "object.spec.snapshot.pod is in the schema of no kind of the policy" 's/spec\.template\.pod/spec.snapshot.pod/'
 test_that "N10: a kind of which nothing is read is found" blames \
   "nothing of oldObject is read for etcdsnapshotschedules v1alpha2" 's/spec\.template\.pod/spec.pod/'
-takes networkPolicy.enabled --set networkPolicy.enabled=true -- 'NetworkPolicy/etcd-operator spec.policyTypes.0="Ingress"' \
-  'NetworkPolicy/etcd-operator spec.ingress.0.ports.0.port="https"' \
-  'NetworkPolicy/etcd-operator spec.podSelector.matchLabels.app.kubernetes.io/instance="etcd-operator"'
+# n6_other_pods_reach_the_metrics_only: with networkPolicy.enabled, and not at the port of the probes.
+n6_other_pods_reach_the_metrics_only() {
+  value networkPolicy.enabled --set networkPolicy.enabled=true -- \
+    'NetworkPolicy/etcd-operator spec.policyTypes.0="Ingress"' \
+    'NetworkPolicy/etcd-operator spec.podSelector.matchLabels.app.kubernetes.io/instance="etcd-operator"' &&
+    same "$(part "$work/with" NetworkPolicy/etcd-operator spec.ingress)" \
+      'spec.ingress.0.ports.0.port="https"
+spec.ingress.0.ports.0.protocol="TCP"'
+}
+test_that "N6: other Pods reach the metrics only" n6_other_pods_reach_the_metrics_only
 takes networkPolicy.metricsFrom --set networkPolicy.enabled=true \
   --set-json 'networkPolicy.metricsFrom=[{"namespaceSelector":{"matchLabels":{"team":"watch"}}}]' -- \
   'NetworkPolicy/etcd-operator spec.ingress.0.from.0.namespaceSelector.matchLabels.team="watch"'

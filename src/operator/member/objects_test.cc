@@ -260,6 +260,14 @@ TEST(MemberObjects, T11_APodWithoutTemplateFitsTheStrictestStandardAndHasNoToken
   }
 }
 
+/// Otherwise the kubelet walks over all files of the volume first.
+TEST(MemberObjects, N11_ALargeVolumeDelaysNoStart) {
+  for (const bool founds : {false, true}) {
+    const Json made = *pod(member("3.6.16"), {.founds = founds}, {});
+    EXPECT_EQ(made.at("spec").at("securityContext").at("fsGroupChangePolicy"), "OnRootMismatch");
+  }
+}
+
 /// Otherwise --initial-cluster and the like could appear twice, and etcd would take the second.
 TEST(MemberObjects, T9_EveryFlagOfOursIsRefusedAsAnExtraOne) {
   v1::EtcdMember m = member("3.7.3");

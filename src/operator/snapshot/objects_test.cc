@@ -179,6 +179,12 @@ TEST(SnapshotObjects, T11_ItsPodFitsTheStrictestStandard) {
   EXPECT_EQ(why_not_pod(made.at("spec").at("template").as_object(), PodPolicy::Restricted), "");
 }
 
+TEST(SnapshotObjects, N11_ALargeVolumeDelaysNoStart) {
+  const Json made = job(to_s3(), 1, "op:1");
+  const Json& pod = made.at("spec").at("template").at("spec");
+  EXPECT_EQ(pod.at("securityContext").at("fsGroupChangePolicy"), "OnRootMismatch");
+}
+
 TEST(SnapshotObjects, T9_TheKubeletExpandsNothingThatAUserWrote) {
   Observation seen = to_s3();
   v1::S3Location& s3 = *seen.snapshot.spec.destination.s3;
