@@ -4,6 +4,7 @@
 #include <ranges>
 #include <utility>
 
+#include "base/permit.h"
 #include "http/http_client.h"
 
 namespace etcdop::etcd {
@@ -14,7 +15,8 @@ namespace {
 
 constexpr Duration kHandshakeLimit = 2s;
 constexpr Duration kMetricsLimit = 2s;
-constexpr std::size_t kMetricsMax = 4 << 20;  // Bytes; etcd's page has some 200 kB.
+constexpr std::size_t kMetricsMax = 1 << 20;  // Bytes; etcd's page has some 200 kB.
+constexpr std::size_t kMetricsAtOnce = 4;
 
 using Tls = std::shared_ptr<const TlsClient>;
 
@@ -66,10 +68,14 @@ Result<bool> says_that_it_receives(std::string_view metrics_page) {
   return false;
 }
 
-ReceivesSnapshot network_receives_snapshot(AsioLoop& loop) {
-  return [&loop](const Endpoint& to) -> Result<bool> {
+ReceivesSnapshot network_receives_snapshot(AsioLoop& loop, std::string port) {
+  return [&loop, port = std::move(port), line = std::make_shared<Semaphore>(loop, kMetricsAtOnce)](
+             const Endpoint& to) -> Result<bool> {
     const Within limit(loop, kMetricsLimit);
-    http::HttpClient client(loop, [&] { return loop.connect(to.address, "2381"); },
+    if (const Woken woken = line->acquire(); woken != Woken::Ready)
+      return to_result(woken, "ask for metrics").error();
+    const Permit permit{*line};
+    http::HttpClient client(loop, [&] { return loop.connect(to.address, port); },
                             {.host = to.address, .body_limit = kMetricsMax});
     auto page = client.get("/metrics");
     if (!page) return page.error();

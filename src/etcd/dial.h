@@ -20,10 +20,11 @@ using Handshake = std::function<Result<CertificateFacts>(const Endpoint&, std::i
 Handshake network_handshake(AsioLoop&);
 
 /// Whether the endpoint's member is receiving a snapshot of the whole database, by its metric
-/// etcd_network_snapshot_receive_inflights_total (port 2381, plaintext). Errors: as for a Dial, or
-/// Corrupt if the answer is no page of metrics. Suspends, for 2 s at most.
+/// etcd_network_snapshot_receive_inflights_total (plaintext). Errors: as for a Dial, or Corrupt if
+/// the answer is no page of metrics. Suspends, for 2 s at most, also while four others are asked:
+/// all together may send no more than four pages of 1 MiB.
 using ReceivesSnapshot = std::function<Result<bool>(const Endpoint&)>;
-ReceivesSnapshot network_receives_snapshot(AsioLoop&);
+ReceivesSnapshot network_receives_snapshot(AsioLoop&, std::string port = "2381");
 
 /// The answer of such a page. Corrupt: it is none.
 Result<bool> says_that_it_receives(std::string_view metrics_page);

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace etcdop::etcd {
 namespace {
@@ -34,6 +37,38 @@ TEST(NetworkDial, ReachesTheEndpointsAddress) {
   });
   loop.run();
   EXPECT_EQ(got, "PRI");
+}
+
+/// Whatever answers there may send almost all of a page, and wait.
+TEST(MetricsPage, N5_OnlyFourAreReadAtOnce) {
+  AsioLoop loop;
+  int accepted = 0, asked = 0;
+  (void)loop.spawn([&] {
+    const Within limit(loop, 10s);
+    auto listener = loop.listen("127.0.0.1", 0);
+    ASSERT_TRUE(listener);
+    const auto ask = network_receives_snapshot(loop, std::to_string((*listener)->local_port()));
+    for (int i = 0; i < 6; ++i)
+      (void)loop.spawn([&] {
+        EXPECT_FALSE(ask({.address = "127.0.0.1", .server_name = {}, .cluster = {}, .member = {}}));
+        ++asked;
+      });
+    std::vector<std::unique_ptr<Stream>> streams;
+    const auto accept = [&](Duration within) {
+      const Within patience(loop, within);
+      auto stream = (*listener)->accept();
+      if (stream) streams.push_back(std::move(*stream));
+      return bool(stream);
+    };
+    while (accepted < 4 && accept(1s)) ++accepted;
+    EXPECT_FALSE(accept(200ms));
+    streams.clear();  // These four end, and the others come.
+    while (accepted < 6 && accept(1s)) ++accepted;
+    streams.clear();
+  });
+  loop.run();
+  EXPECT_EQ(accepted, 6);
+  EXPECT_EQ(asked, 6);
 }
 
 /// The lines are those of etcd 3.6.16.

@@ -2,15 +2,11 @@
 
 #include <utility>
 
+#include "base/permit.h"
 #include "http/http_exchange.h"
 
 namespace etcdop::http {
 namespace {
-
-struct Permit {
-  Semaphore& line;
-  ~Permit() { line.release(); }
-};
 
 bool repeatable(const Request& request) {
   return request.method == "GET" || request.method == "HEAD";
