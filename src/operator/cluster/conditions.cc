@@ -417,7 +417,7 @@ void report_progressing(const Observation& seen, const Census& census, Condition
                                  ? "the cluster matches its spec"
                                  : std::to_string(behind) + " of " + std::to_string(census.want) +
                                        " members were created from an older spec";
-    out.set(v1::kProgressing, "False", v1::kReconciled, with(done, outdated_template(seen)));
+    out.set(v1::kProgressing, "False", v1::kReconciled, with(done, outdated_spec(seen)));
     return;
   }
   const bool settled = static_cast<int>(census.staying.size()) == census.want &&
@@ -446,8 +446,7 @@ void report_progressing(const Observation& seen, const Census& census, Condition
   const char* const reason = same_errand ? before.c_str()
                              : just_born ? v1::kInitialSnapshot
                                          : v1::kMemberReplacing;
-  out.set(v1::kProgressing, "True", reason,
-          with(progress(seen, census, out), outdated_template(seen)));
+  out.set(v1::kProgressing, "True", reason, with(progress(seen, census, out), outdated_spec(seen)));
 }
 
 /// Before etcd's first answer nothing else is degraded.

@@ -116,10 +116,13 @@ bool has_new_template(const v1::EtcdCluster& cluster) {
          (!observed || observed->pod_template != cluster.spec.pod_template);
 }
 
-std::string outdated_template(const Observation& seen) {
+std::string outdated_spec(const Observation& seen) {
   const auto& added = seen.cluster.spec.pod_template;
   const std::string why = added ? why_not_new(*added, seen) : "";
-  return why.empty() ? "" : "spec." + why + ", before podTemplate is edited again";
+  std::string out = outdated_version(seen);
+  if (!out.empty() && !why.empty()) out += "; ";
+  if (!why.empty()) out += "spec." + why + ", before podTemplate is edited again";
+  return out;
 }
 
 std::string towards(const v1::ObservedSpec& target) {

@@ -29,9 +29,9 @@ bool refuses(std::string_view reason);
 /// Whether the spec has a podTemplate that the operator has not accepted yet.
 bool has_new_template(const api::v1alpha2::EtcdCluster&);
 
-/// The part of an accepted podTemplate that an edit must drop: an earlier release accepted it, this
-/// one refuses it in a new template. Empty: none.
-std::string outdated_template(const Observation& seen);
+/// The parts of an accepted spec that an earlier release accepted, and that this one refuses in a
+/// new cluster: a version, and what an edit of podTemplate must drop. Empty: none.
+std::string outdated_spec(const Observation& seen);
 
 /// With which the cluster founds its first etcd: no other EtcdCluster has this token.
 std::string own_token(const api::ObjectMeta& cluster);

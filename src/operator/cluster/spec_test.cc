@@ -11,6 +11,7 @@
 #include "api/leaves.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/plan.h"
+#include "runtime/conditions.h"
 #include "test/support/refused_when_new.h"
 
 namespace etcdop::cluster {
@@ -206,6 +207,15 @@ TEST(ClusterSpec, K13_AVersionThatIsRefusedWhenNewIsKeptWhereItRuns) {
     c.status.observed->version = c.spec.version = version;
     c.spec.replicas = 5;
     EXPECT_EQ(plan(of(c)).status.observed->replicas, 5) << version << ": an edit beside it";
+    Observation seen = of(c);
+    EXPECT_TRUE(outdated_spec(seen).starts_with("spec.version " + version + ": use 3.6.4 or"));
+    seen.cluster.status.cluster_id = "00000000000000c1";
+    seen.seats.emplace_back().name = "db-a";
+    seen.seats.back().object.emplace();
+    const Plan told = plan(seen);
+    EXPECT_NE(runtime::find_condition(told.status.conditions, v1::kProgressing)
+                  ->message.find(outdated_spec(seen)),
+              std::string::npos);
   }
 }
 
@@ -263,7 +273,7 @@ TEST(ClusterSpec, N10_APolicyIsForNewTemplates) {
   EXPECT_EQ(refused(PodPolicy::Baseline, "x"), "") << "members may run with it";
   Observation seen = of(c);
   seen.pod_policy = PodPolicy::Restricted;
-  EXPECT_NE(outdated_template(seen).find("hostPID"), std::string::npos);
+  EXPECT_NE(outdated_spec(seen).find("hostPID"), std::string::npos);
 }
 
 TEST(ClusterSpec, ASecretWithoutANameWouldLeaveAPortOpen) {

@@ -159,6 +159,13 @@ std::string why_none_can_join(const Observation& seen) {
   return why.empty() ? "" : "etcd " + observed->version + ": " + why;
 }
 
+std::string outdated_version(const Observation& seen) {
+  const auto& observed = seen.cluster.status.observed;
+  const auto runs = observed ? etcd::parse_version(observed->version) : std::nullopt;
+  const std::string why = runs ? why_not_recommended({}, *runs) : "";
+  return why.empty() ? "" : "spec.version " + observed->version + ": " + why;
+}
+
 std::string why_not_version(const Observation& seen) {
   const std::string& wanted = seen.cluster.spec.version;
   const auto& observed = seen.cluster.status.observed;

@@ -6,6 +6,10 @@
 
 namespace etcdop::cluster {
 
+/// Why a new cluster could not have the version that was accepted, and what to take instead; empty:
+/// it could.
+std::string outdated_version(const Observation&);
+
 /// Why not, for users; it begins with "spec.version"; empty: it may, or nothing changes.
 ///
 /// Members are never two minors apart, and none is of an older minor than all others. Beside 3.6
