@@ -276,8 +276,6 @@ void Oracles::look_at(const v1::EtcdCluster& cluster, const Missing& missing) {
     claims("phase " + phase, {"a member has its data", kWatched});
   if (phase == v1::kPhaseSplitBrain && is.etcds() < 2)
     claims("phase " + phase, {"its members are of one etcd", kPolled});
-  if (phase == v1::kPhaseUnreachable && is.serves())
-    claims("phase " + phase, {"a read succeeds", kReadyAgain});
   if (phase == v1::kPhaseCorrupt && !is.corrupt)
     claims("phase " + phase, {"no alarm is raised", kPolled});
   if (phase == v1::kPhasePaused && is.runs()) claims("phase " + phase, {"an etcd runs", kNodeLost});
