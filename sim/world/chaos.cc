@@ -506,6 +506,7 @@ void World::people() {
   });
   every(Fault::UserLabels, 10s, 100s, [this] { edit_some_object(); });
   every(Fault::UserFields, 10s, 60s, [this] { edit_some_field(); });
+  every(Fault::UserChildren, 10s, 60s, [this] { edit_some_child(); });
   every(Fault::UserCluster, 60s, 300s, [this] {
     const auto key = any_cluster();
     if (!key) return;

@@ -21,7 +21,8 @@ constexpr const char* kNames[] = {
     "webhook-down",       "odd-neighbours", "anti-affinity",   "exact-quota",     "user-orphans",
     "user-keeps-volumes", "user-labels",    "etcd-hung",       "slow-defrag",     "slow-disk",
     "foreign-data",       "one-way-dials",  "old-crds",        "old-build",       "webhook-slow",
-    "webhook-rewrites",   "late-policy",    "sidecars",        "disk-full",       "user-fields"};
+    "webhook-rewrites",   "late-policy",    "sidecars",        "disk-full",       "user-children",
+    "user-fields"};
 
 /// Faults under which the operator is known to do wrong, and faults that too few worlds have had
 /// yet. No seed draws them; `--faults` takes them.

@@ -80,7 +80,8 @@ enum class Fault {
   LatePolicy,        ///< A policy arrives: no new object of one kind is let in, until it heals.
   Sidecars,          ///< Admission adds containers, fields and labels to all new objects, for ever.
   DiskFull,          ///< The volume of a member is full for a while: its etcd ends at each start.
-  UserFields,  ///< A user edits other fields of an EtcdCluster, and puts them back in the end.
+  UserChildren,      ///< A user edits the spec of what we made.
+  UserFields,        ///< A user edits other fields of an EtcdCluster, and puts them back in the end.
   kCount,
 };
 

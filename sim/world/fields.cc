@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
+#include "kube/core_types.h"
 #include "sim/world/world.h"
 
 namespace etcdop::sim {
@@ -43,6 +44,21 @@ constexpr Edit kEdits[] = {
     {"progressDeadlineSeconds", "60"},
     {"progressDeadlineSeconds", "1200"},
 };
+/// The same of what the operator makes.
+struct ChildEdit {
+  const api::Resource& kind;
+  const char* field;
+  const char* value;
+};
+constexpr ChildEdit kChildEdits[] = {
+    {v1::EtcdMember::resource, "dormant", "true"},
+    {v1::EtcdMember::resource, "initialCluster", R"("edited")"},
+    {kube::Service::resource, "selector", R"({"app": "other"})"},
+    {kube::Service::resource, "ports", R"([{"name": "client", "port": 2379, "targetPort": 1}])"},
+    {kube::Service::resource, "publishNotReadyAddresses", "false"},
+    {kube::PodDisruptionBudget::resource, "minAvailable", "0"},
+    {kube::PersistentVolumeClaim::resource, "resources", R"({"requests": {"storage": "3Gi"}})"},
+};
 constexpr const char* kSizes[] = {"1Gi", "2Gi", "100Mi"};
 constexpr const char* kWaits[] = {"1m", "5m", "soon"};
 
@@ -75,6 +91,17 @@ void World::edit_some_field() {
       if (value.is_null()) spec.erase(edit.field);
       else spec[edit.field] = std::move(value);
     }
+  });
+}
+
+void World::edit_some_child() {
+  const ChildEdit& edit = kChildEdits[dice_.below(std::size(kChildEdits))];
+  const auto key = any_of(edit.kind);
+  if (!key) return;
+  trace_.add("user", "edits " + std::string(edit.field) + " of " + edit.kind.kind + " " +
+                         to_string(*key) + ": " + edit.value);
+  (void)server_.change(edit.kind, *key, [&](json::object& child) {
+    child["spec"].as_object()[edit.field] = json::parse(edit.value);
   });
 }
 

@@ -222,6 +222,7 @@ class World {
   void apply_again(const api::ObjectKey& cluster, bool orphan);
   void edit_some_object();
   void edit_some_field();
+  void edit_some_child();
   void put_fields_back();
   void give_up_volumes(const api::ObjectKey& cluster);
   void discard_members(const api::ObjectKey& cluster);
