@@ -81,7 +81,7 @@ enum class Fault {
   Sidecars,          ///< Admission adds containers, fields and labels to all new objects, for ever.
   DiskFull,          ///< The volume of a member is full for a while: its etcd ends at each start.
   UserChildren,      ///< A user edits the spec of what we made.
-  UserFields,        ///< A user edits other fields of an EtcdCluster, and puts them back in the end.
+  UserFields,        ///< A user edits other fields of an EtcdCluster, and puts them back later.
   kCount,
 };
 
