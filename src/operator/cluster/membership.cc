@@ -373,6 +373,10 @@ Verdict found(const View& view) {
     const Seat* founder = idle_founder(view.seen);
     if (founder && founder->object->made_as != template_of(*view.status.observed))
       return CorrectFounder{founder->name, founder->object->uid};
+    // A user edited it: etcd would not start.
+    if (std::string list = founder ? founder->name + "=" + founder->peer_url : "";
+        founder && founder->object->initial_cluster != list)
+      return Publish{founder->name, std::move(list)};
     return Wait{"the first member to answer"};
   }
   const auto& pending = view.status.pending_members;

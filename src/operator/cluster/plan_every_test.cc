@@ -434,6 +434,8 @@ TEST(ClusterPlan, EveryBeginningMakesOneSeedAtMost) {
       seat.object->seed = pick(2) == 1;
       seat.object->terminating = pick(2) == 1;
       seat.object->made_as = template_of(seen.cluster.spec);
+      seat.peer_url = url_of(seat.name);
+      seat.object->initial_cluster = seat.name + "=" + seat.peer_url;
       if (pick(2) == 1) seat.pod = Seat::Pod{"n", true};
       seen.seats.push_back(seat);
     }

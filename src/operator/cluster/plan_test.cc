@@ -631,6 +631,7 @@ Observation with_idle_founder() {
   Seat& first = seen.seats.front();
   first.listed.reset();
   first.object->seed = true;
+  first.object->initial_cluster = "a=" + first.peer_url;
   first.object->voter = first.object->ready = false;
   first.object->member_id.clear();
   first.pod->idle = true;
@@ -646,6 +647,8 @@ TEST(ClusterPlan, K4_ACorrectedSpecReachesAFirstMemberWhoseEtcdDoesNotRun) {
   const auto corrected = [](Observation& o) { o.cluster.spec.node_selector = {{"disk", "ssd"}}; };
   const Edit rows[] = {
       {[](auto&) {}, "none", "it has the spec"},
+      {[](auto& o) { o.seats[0].object->initial_cluster = "edited"; }, "publish a",
+       "seed 335061: a user edited the EtcdMember"},
       {[](auto& o) { o.cluster.spec.replicas = 5; }, "none", "which no member has"},
       {corrected, "correct-founder a", ""},
       {[](auto& o) { o.cluster.spec.version = "3.5.35"; }, "correct-founder a",
@@ -872,6 +875,7 @@ TEST(ClusterPlan, ASecondSeedIsNeverMade) {
   Seat seed = seat_of("x:Np", 0);
   seed.name = seen.cluster.status.pending_members[0].name;
   seed.object->seed = true;
+  seed.object->initial_cluster = seed.name + "=" + seed.peer_url;
   for (const bool terminating : {false, true}) {
     seed.object->terminating = terminating;
     seen.seats = {seed};

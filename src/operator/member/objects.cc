@@ -317,7 +317,7 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
     spec["schedulingGates"] = json::array{json::object{{"name", v1::kRecordGate}}};
     annotate(meta, told->annotation, told->value);
   }
-  if (start.founds)
+  if (member.spec.bootstrap && member.status.member_id.empty())
     annotate(meta, v1::kMadeFromAnnotation, std::to_string(member.metadata.generation));
   note_authorities(meta, member, tls);
   json::object made{{"metadata", std::move(meta)}, {"spec", std::move(spec)}};

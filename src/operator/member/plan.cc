@@ -90,9 +90,9 @@ std::string state_to_set(const Observation& seen) {
 }
 
 /// The spec of a first member was corrected before its etcd ran, and its Pod has the earlier one.
+/// The Pod does not found if an earlier EtcdCluster made the member.
 bool has_earlier_spec(const Observation& seen) {
-  return founds(seen) && founds_a_cluster(*seen.pod) &&
-         made_from(*seen.pod) < seen.member.metadata.generation;
+  return founds(seen) && made_from(*seen.pod) < seen.member.metadata.generation;
 }
 
 /// Whether its Pod may be replaced. On a volume the next Pod goes on where this one stopped, which

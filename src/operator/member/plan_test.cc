@@ -759,6 +759,12 @@ TEST(MemberPlan, K4_AFirstMemberIsMendedOnItsVolumeAndLetGoIfItNeverRan) {
          o.pod->metadata.annotations.clear();
        },
        kAnew, "a Pod of an earlier release"},
+      {[&](auto& o) {
+         corrected(o);
+         o.member.spec.cluster_token = o.cluster->status.cluster_token = "prod-db-c-0";
+         o.pod->spec.containers[0].command.back() = "--initial-cluster-state=existing";
+       },
+       kAnew, "seed 335483: an earlier EtcdCluster made it, so its Pod does not found"},
       {[](auto& o) {
          o.member.metadata.generation = 1;
          o.pod->metadata.annotations.clear();
