@@ -141,6 +141,20 @@ TEST(X509, N1_ANameThatIsNoUtf8IsMadeUtf8) {
             (std::vector<std::string>{"a\xEF\xBF\xBD.db.prod.svc"}));
 }
 
+// Made by openssl 3.0 with string_mask=nombstr: its common name is the T61String "a\xFFz".
+constexpr const char* kLatin = R"(-----BEGIN CERTIFICATE-----
+MIHYMIGLAhQTFhEOPDYjKUfphmcSPkgEt/uyqzAFBgMrZXAwDjEMMAoGA1UEAxQD
+Yf96MCAXDTI2MTEyOTExMDYwN1oYDzIxMjYxMTA1MTEwNjA3WjAOMQwwCgYDVQQD
+FANh/3owKjAFBgMrZXADIQARbjCDryTjCMayGnNbTf+HJ4nzLZNllR6TqjKBP3Qq
+djAFBgMrZXADQQDIsklFlh+QfYvPnhizayDs2eztdiFjVCAKgrD8ElIg0koNJfhv
+/FlUWKP2oVScOm9iTH5oPbkK+BIBDEmjn0gI
+-----END CERTIFICATE-----
+)";
+
+TEST(X509, N1_ACommonNameThatIsNoUtf8IsMadeUtf8) {
+  EXPECT_EQ(read_certificate(kLatin)->common_name, "a\xEF\xBF\xBDz");
+}
+
 TEST(X509, ALongCommonNameIsCutAndAForeignKeySignsNothing) {
   const Authority authority;
   const auto made = authority.issue({.common_name = std::string(70, 'a')});

@@ -61,6 +61,7 @@ FAST = "--gtest_fail_fast"
 KILLERS = (
     Killer("passes", "src/operator/passes/passes_test", (FAST,), "src/operator/passes/"),
     Killer("pods", "src/operator/pods/pods_test", (FAST,), "src/operator/pods/"),
+    Killer("api", "api/api_test", (FAST,), "api/"),
     Killer("credentials", "src/operator/credentials/credentials_test", (FAST,), "src/operator/credentials/"),
     Killer("agents", "src/operator/agents/agents_test", (FAST,), "src/operator/agents/"),
     Killer("etcd", "src/etcd/etcd_test", (FAST,), "src/etcd/"),
@@ -76,7 +77,7 @@ KILLERS = (
     Killer("snapshot_schedule", "src/operator/snapshot_schedule/snapshot_schedule_test", (FAST,),
            "src/operator/(snapshot_schedule|agents|passes)/"),
     Killer("agent", "src/agent/agent_test", (FAST,), "src/agent/"),
-    Killer("operator", "src/operator/operator_test", (FAST,), "src/operator/pass_boundary"),
+    Killer("operator", "src/operator/operator_test", (FAST,), "src/operator/(pass_boundary|passes/side_by_side)"),
     Killer("restore", "src/operator/restore/restore_test", (FAST,), "src/operator/(restore|passes|pods|credentials|agents)/"),
     Killer("small worlds", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=*.EverySmall*"),
            "src/operator/cluster/(plan|census|spec|membership|mode|rule|intents)"),
