@@ -588,6 +588,28 @@ TEST_F(ScenarioOfMemory, Found_WhoLostItsMemoryUnderItsPodDoesNotJoinTwice) {
   for (const auto& m : members()) EXPECT_NE(m.id, id) << "another one has come in its place";
 }
 
+/// Each Pod is of another member, as a member in memory does not outlive its Pod: with a MemberAdd
+/// and a MemberRemove each time. The pauses grow over all names.
+TEST_F(ScenarioOfMemory, K6_WhereTheKubeletRefusesEachPodAtMostTenAreMadeInFiveMinutes) {
+  settled_in_memory(3);
+  const std::size_t pods = made(kube::Pod::resource), adds = tried("MemberAdd");
+  for (std::size_t i = 0; i < world.nodes().count(); ++i)
+    world.nodes().refuse_pods(i, world.time().now() + 20min);
+  lose_pod(follower());
+  world.run_for(5min);
+  const std::size_t tries = made(kube::Pod::resource) - pods;
+  EXPECT_LE(tries, 10U);
+  EXPECT_GE(tries, 5U) << "it is tried again";
+  EXPECT_LE(tried("MemberAdd") - adds, tries + 1) << "one for each, and one whose Pod comes next";
+  EXPECT_EQ(says(v1::kAvailable), "True/QuorumAvailable");
+  EXPECT_EQ(says(v1::kDegraded).substr(0, 4), "True") << says(v1::kDegraded);
+  for (const char* type : {v1::kProgressing, v1::kDegraded})
+    EXPECT_NE(message(type).find(Nodes::kRefusal), std::string::npos) << type << message(type);
+  world.run_for(16min);
+  world.must_converge(15min);
+  EXPECT_EQ(voters(), 3U);
+}
+
 TEST_F(ScenarioOfMemory, S50_TwoOfThreeAreLostAndNobodyPretends) {
   settled_in_memory(3);
   const auto before = members();

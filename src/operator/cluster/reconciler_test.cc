@@ -99,9 +99,11 @@ struct Etcd final : etcd::Clients {
       if (all_.promote_fails) return *all_.promote_fails;
       return Done{};
     }
-    Result<Done> remove(etcd::MemberId) override {
+    Result<Done> remove(etcd::MemberId which) override {
       all_.asked += address_.back();
-      return all_.remove_fails;
+      if (!all_.removes) return all_.remove_fails;
+      std::erase_if(all_.members, [&](const etcd::Member& m) { return m.id == which; });
+      return Done{};
     }
     Result<Done> move_leader(etcd::MemberId to) override {
       all_.heirs += std::to_string(to.value);
@@ -133,6 +135,7 @@ struct Etcd final : etcd::Clients {
   std::vector<etcd::Member> members, theirs;  // As our members list them, and as foreign ones do.
   std::string refusing, foreign, asked;       // Last digits of addresses.
   bool forgetful = false;                     // It accepts, and does nothing.
+  bool removes = false;                       // Else it refuses to.
   // Members that say they are learners; members asked for Status; members asked for the list.
   std::string learners, spoken, lists;
   std::vector<etcd::Endpoint> endpoints;  // All that were to be reached.
@@ -478,6 +481,45 @@ TEST_F(ReconcilerTest, N2_APassOverADeepTemplateTakesLessThanHalfOfAStack) {
   RecordProperty("bytes", static_cast<int>(pass->stack_used()));
   EXPECT_GT(pass->stack_used(), 4096U) << "it was not painted";
   EXPECT_LT(pass->stack_used(), detail::kDefaultBytes / 2);
+}
+
+/// The kubelet refuses each Pod. With its data in memory, a member does not outlive its Pod, so
+/// each one is of another member, which etcd adds and removes.
+TEST_F(ReconcilerTest, K6_JoinersInMemoryThatFailAtOnceAreMadeLessAndLessOften) {
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.spec.storage.medium = cluster.status.observed->storage.medium = v1::Medium::Memory;
+  refill(stores.clusters, {stored_again(cluster)}, world.now());
+  (void)take_away("db-d");
+  etcd.removes = true;
+  etcd.answers_at_most = 10'000;
+  const auto refuse = [](json::object& member) {
+    if (member.at("spec").at("initialCluster") == "" ||
+        member.at("spec").at("initialCluster") == "x")
+      return;
+    if (!member.contains("status")) member["status"] = json::object();
+    member["status"].as_object()["conditions"] =
+        json::array{{{"type", v1::kReady},
+                     {"status", "False"},
+                     {"reason", v1::kDataLost},
+                     {"message", "its Pod failed: SysctlForbidden"},
+                     {"lastTransitionTime", "2026-01-01T00:00:00Z"}}};
+  };
+  std::size_t told = 0;
+  for (const Instant end = world.now() + 299s; world.now() < end;) {
+    pass();
+    std::vector<v1::EtcdMember> all;
+    for (const Json& member : api.all(v1::EtcdMember::resource)) {
+      const api::ObjectKey key{kKey.ns, std::string(member.at("metadata").at("name").as_string())};
+      api.change(v1::EtcdMember::resource, key, refuse);
+      all.push_back(*api.find<v1::EtcdMember>(key));
+    }
+    refill(stores.members, all, world.now());
+    told += progress().find("its Pod failed: SysctlForbidden") != std::string::npos;
+    (void)world.run_until(world.now() + 200ms);
+  }
+  EXPECT_LE(api.requests("create etcdmembers"), 10);
+  EXPECT_GE(api.requests("create etcdmembers"), 8) << "it is tried again";
+  EXPECT_GE(told, 1000U) << "of 1,500 looks: " << progress();
 }
 
 /// A ServiceAccount may have rights that the author of the EtcdCluster does not have.
