@@ -45,6 +45,7 @@ Life::Life(Needs with, std::string name, std::uint64_t seed)
                             .watch_namespaces = {},
                             .images = {"quay.io/coreos/etcd", "etcd-operator:1"},
                             .cluster_domain = "cluster.local",
+                            .pod_policy = with.pod_policy,
                             .measured = {}})),
       main_(process_.spawn([this] { (void)operator_->run(); })) {}
 

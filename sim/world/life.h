@@ -5,6 +5,7 @@
 #include <string>
 
 #include "operator/passes/flight_recorder.h"
+#include "operator/pods/pod_policy.h"
 #include "sim/world/doors.h"
 
 namespace etcdop {
@@ -38,6 +39,7 @@ class Life {
     Checker& checker;
     const Instant& api_down_until;
     bool record = false;  ///< Whether it has a flight recorder.
+    PodPolicy pod_policy = PodPolicy::Baseline;
   };
   Life(Needs, std::string name, std::uint64_t seed);
   /// Ends it as SIGKILL does: nothing leaves it any more.

@@ -238,9 +238,10 @@ bool World::run_until(const std::function<bool()>& holds, Duration limit) {
 Life& World::start_operator() {
   const std::string name = "op-" + std::to_string(++names_);
   trace_.add(name, "starts");
-  lives_.push_back(std::make_unique<Life>(Life::Needs{time_, server_, net_, nodes_, faults_, trace_,
-                                                      checker_, api_down_until_, trace_.keeps()},
-                                          name, dice_.next()));
+  lives_.push_back(
+      std::make_unique<Life>(Life::Needs{time_, server_, net_, nodes_, faults_, trace_, checker_,
+                                         api_down_until_, trace_.keeps(), options_.pod_policy},
+                             name, dice_.next()));
   lives_.back()->date().jump(date_error_);
   lives_.back()->passage().webhook = [this](const kube::Call& call) { return webhook(call); };
   lives_.back()->passage().let_in_after = [this](const kube::Call& call) {

@@ -35,6 +35,7 @@ class World {
     bool keep_trace = false;
     int nodes = 3;
     bool cert_manager = true;  ///< Its kind is served; no controller issues certificates.
+    PodPolicy pod_policy = PodPolicy::Baseline;  ///< For new templates.
   };
   explicit World(Options);
   ~World();

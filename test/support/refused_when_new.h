@@ -5,13 +5,17 @@
 #include <vector>
 
 #include "base/json.h"
+#include "operator/pods/pod_policy.h"
 
 namespace etcdop::testing {
 
 struct RefusedWhenNew {
   std::string name;
-  Json template_spec;  ///< spec.podTemplate.spec
-  std::string why;     ///< Part of the message.
+  Json template_spec;      ///< spec.podTemplate.spec
+  std::string why;         ///< Part of the message.
+  std::string where_runs;  ///< The same for a running cluster; empty: it is not told.
+  PodPolicy policy = PodPolicy::Baseline;
+  std::string account_trouble = {};  ///< Looked for with new templates only.
 };
 
 inline std::vector<RefusedWhenNew> refused_when_new() {
@@ -21,15 +25,28 @@ inline std::vector<RefusedWhenNew> refused_when_new() {
   for (int i = 0; i < 300; ++i)
     large.as_array().push_back(
         json::object{{"name", "V" + std::to_string(i)}, {"value", std::string(100, 'x')}});
+  const std::string twice = "podTemplate.spec.containers has two elements with the same name";
+  const std::string too_deep = "podTemplate is nested more than 20 levels";
+  const std::string too_large = "bytes, more than 32768";
+  const std::string not_allowed = "podTemplate.spec.hostPID has a value that is not allowed";
+  const std::string no_label =
+      "ServiceAccount robot must have the label etcd-operator.cozystack.io/allow-pods=true";
   return {
       {"twice",
        json::parse(R"({"containers": [{"name": "log"}, {"name": "log", "image": "busybox"}]})"),
-       "podTemplate.spec.containers has two elements with the same name"},
-      {"deep", json::object{{"x", std::move(deep)}}, "podTemplate is nested more than 20 levels"},
+       twice, twice},
+      {"deep", json::object{{"x", std::move(deep)}}, too_deep, too_deep},
       {"large",
        json::object{
            {"containers", json::array{json::object{{"name", "log"}, {"env", std::move(large)}}}}},
-       "bytes, more than 32768"},
+       too_large, too_large},
+      {"bytes of the spec", json::object{{"x", std::string(40 << 10, 'x')}},
+       "bytes together, more than 40960", too_large},
+      {"values of the spec", json::object{{"x", json::array(2048, 1)}},
+       "values together, more than 2048", ""},
+      {"policy", json::object{{"hostPID", true}}, not_allowed, not_allowed},
+      {"account", json::object{{"serviceAccountName", "robot"}}, no_label, "",
+       PodPolicy::Restricted, no_label},
   };
 }
 

@@ -11,6 +11,7 @@
 #include "api/leaves.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/plan.h"
+#include "operator/passes/trims.h"
 #include "runtime/conditions.h"
 #include "test/support/refused_when_new.h"
 
@@ -230,26 +231,37 @@ TEST(ClusterSpec, Rule_WhatIsRefusedWhenNewIsKeptWhereItIs) {
   plain.status = plan(of(plain)).status;
   plain.status.cluster_id = "00000000000000c1";
   for (const testing::RefusedWhenNew& row : testing::refused_when_new()) {
+    // As it is read, and observed.
+    const auto seen_as = [&](v1::EtcdCluster cluster) {
+      EXPECT_EQ(trim(cluster), "");
+      Observation seen = of(cluster);
+      seen.pod_policy = row.policy;
+      if (has_new_template(cluster)) seen.account_trouble = row.account_trouble;
+      return seen;
+    };
     v1::EtcdCluster c = new_cluster();
     c.spec.pod_template.emplace().spec = row.template_spec;
-    const Plan birth = plan(of(c));
+    const Plan birth = plan(seen_as(c));
     EXPECT_EQ(to_string(birth.step), "none") << row.name;
     EXPECT_FALSE(birth.status.observed) << row.name;
     EXPECT_TRUE(said(birth).starts_with("PodTemplateConflict: spec.")) << said(birth);
     EXPECT_NE(said(birth).find(row.why), std::string::npos) << said(birth);
 
     c.status = plain.status;
-    EXPECT_EQ(plan(of(c)).status.observed, plain.status.observed) << row.name << ": an edit";
-    EXPECT_TRUE(said(plan(of(c))).starts_with("PodTemplateConflict: ")) << row.name;
+    EXPECT_EQ(plan(seen_as(c)).status.observed, plain.status.observed) << row.name << ": an edit";
+    EXPECT_TRUE(said(plan(seen_as(c))).starts_with("PodTemplateConflict: ")) << row.name;
+    EXPECT_NE(said(plan(seen_as(c))).find(row.why), std::string::npos) << row.name;
 
     c.status.observed->pod_template = c.spec.pod_template;
-    EXPECT_FALSE(refusal_of(of(c))) << row.name << ": an earlier release accepted it";
-    Observation seen = of(c);
+    EXPECT_FALSE(refusal_of(seen_as(c))) << row.name << ": an earlier release accepted it";
+    Observation seen = seen_as(c);
     seen.seats.emplace_back().name = "db-a";
     seen.seats.back().object.emplace();
-    EXPECT_NE(said(plan(seen)).find(row.why), std::string::npos) << said(plan(seen));
+    EXPECT_NE(said(plan(seen)).find(row.where_runs), std::string::npos) << said(plan(seen));
+    EXPECT_EQ(said(plan(seen)).find("podTemplate") != std::string::npos, !row.where_runs.empty())
+        << said(plan(seen));
     c.spec.replicas = 5;
-    EXPECT_EQ(plan(of(c)).status.observed->replicas, 5) << row.name << ": an edit beside it";
+    EXPECT_EQ(plan(seen_as(c)).status.observed->replicas, 5) << row.name << ": an edit beside it";
   }
 }
 
