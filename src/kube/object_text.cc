@@ -1,5 +1,6 @@
 #include "kube/object_text.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -56,7 +57,8 @@ void Pruner::skip(std::string_view instead) {
 
 /// Called after a field's name and its colon.
 void Pruner::begin_value() {
-  const std::string_view name = std::string_view(out_).substr(name_);
+  // A text that is no JSON may have a colon without a name, after a field that was replaced.
+  const std::string_view name = std::string_view(out_).substr(std::min(name_, out_.size()));
   is_dropped_ = false;
   if (depth_ == object_) {
     in_metadata_ = name == "\"metadata\":";

@@ -140,6 +140,16 @@ TEST(ObjectText, N3_AnotherFieldThatIsTooDeepMakesTheSpecUnreadable) {
 }
 
 /// Users may make it as long as they like, likewise.
+/// Found by the fuzzer of podTemplate.
+TEST(ObjectText, N3_AColonWithoutANameAfterWhatIsTooDeepIsNoJson) {
+  const std::string deep(kObjectDepthMax + 2, '['), ends(kObjectDepthMax + 2, ']');
+  const std::string text =
+      R"({"a":{")" + std::string(100, 'x') + R"(":1,"b":)" + deep + ends + "}:1}";
+  boost::system::error_code wrong;
+  (void)parse_objects(text, 0, wrong);
+  EXPECT_TRUE(wrong);
+}
+
 TEST(ObjectText, N4_APodTemplateThatIsTooLongLeavesTheRestOfTheSpec) {
   const std::string large(kFieldBytesMax, 'x');
   for (const std::string& inner :
