@@ -24,6 +24,37 @@ TEST(PodPolicy, N10_EachStandardAdmitsWhatPodSecurityAdmits) {
     }
 }
 
+/// Fields beside those of pods_by_policy(). A real API server refuses some of these Pods for
+/// another reason first.
+TEST(PodPolicy, N10_EachFieldOfBaselineIsJudged) {
+  for (const char* context :
+       {R"({"windowsOptions": {"hostProcess": true}})", R"({"seLinuxOptions": {"type": "spc_t"}})",
+        R"({"seLinuxOptions": {"user": "system_u"}})",
+        R"({"seLinuxOptions": {"role": "system_r"}})"}) {
+    json::object pod = testing::restricted_pod();
+    pod["spec"].as_object()["securityContext"] = json::parse(context);
+    EXPECT_NE(why_not_pod(pod, PodPolicy::Baseline), "") << "the Pod's " << context;
+    pod = testing::restricted_pod();
+    pod["spec"].at("containers").at(0).as_object()["securityContext"] = json::parse(context);
+    EXPECT_NE(why_not_pod(pod, PodPolicy::Baseline), "") << "a container's " << context;
+  }
+  for (const char* call : {"httpGet", "tcpSocket"})
+    for (const auto& [of, hook] :
+         std::initializer_list<std::pair<const char*, const char*>>{{"livenessProbe", ""},
+                                                                    {"readinessProbe", ""},
+                                                                    {"startupProbe", ""},
+                                                                    {"lifecycle", "postStart"},
+                                                                    {"lifecycle", "preStop"}}) {
+      Json does = json::object{{call, {{"host", "10.0.0.1"}, {"port", 80}}}};
+      if (*hook) does = json::object{{hook, std::move(does)}};
+      json::object pod = testing::restricted_pod();
+      pod["spec"].at("containers").at(0).as_object()[of] = does;
+      EXPECT_EQ(why_not_pod(pod, PodPolicy::Baseline), std::string("spec.containers[c].") + of +
+                                                           (*hook ? "." : "") + hook + "." + call +
+                                                           ".host has a value that is not allowed");
+    }
+}
+
 /// A real API server admits it with `hostUsers: false` only, whatever the policy.
 TEST(PodPolicy, N10_OnlyUsersThatAreOthersOnTheNodeSeeAllOfProc) {
   json::object pod = testing::restricted_pod();
