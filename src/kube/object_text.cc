@@ -32,7 +32,7 @@ void Pruner::take(char c) {
   if (c == '{' || c == '[') ++depth_;
   if (depth_ >= object_ + kObjectDepthMax && field_ > 0 && !skips_) skip(kTooDeep);
   if (!skips_) out_ += c;
-  if (is_dropped_ && depth_ > field_depth_ && !skips_) {
+  if (is_dropped_ && depth_ > field_depth_ && field_ > 0 && !skips_) {
     out_.resize(field_);
     out_ += "[]";
     skips_ = true;

@@ -150,6 +150,15 @@ TEST(ObjectText, N3_AColonWithoutANameAfterWhatIsTooDeepIsNoJson) {
   EXPECT_TRUE(wrong);
 }
 
+/// Found by the fuzzer of podTemplate.
+TEST(ObjectText, N3_AListWithoutANameAfterManagedFieldsIsNoJson) {
+  const std::string deep(kObjectDepthMax + 2, '['), ends(kObjectDepthMax + 2, ']');
+  boost::system::error_code wrong;
+  const Json read =
+      parse_objects(R"({"a":)" + deep + ends + R"(,"metadata":{"managedFields":"x",[[)", 0, wrong);
+  EXPECT_TRUE(wrong) << read;
+}
+
 TEST(ObjectText, N4_APodTemplateThatIsTooLongLeavesTheRestOfTheSpec) {
   const std::string large(kFieldBytesMax, 'x');
   for (const std::string& inner :

@@ -104,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const char* data, std::size_t size) {
   // As deep as it is in an EtcdCluster.
   const Json read =
       kube::parse_objects(R"({"spec":{"podTemplate":)" + std::string(data, size) + "}}", 0, wrong);
-  if (wrong || !read.as_object().contains("spec")) return 0;
+  if (wrong || !read.is_object() || !read.as_object().contains("spec")) return 0;
   const Json& spec = read.at("spec");
   if (!spec.is_object() || !spec.as_object().contains("podTemplate")) return 0;
   v1::PodTemplate added;
