@@ -43,11 +43,12 @@ TEST(NetworkDial, ReachesTheEndpointsAddress) {
 TEST(MetricsPage, N5_OnlyFourAreReadAtOnce) {
   AsioLoop loop;
   int accepted = 0, asked = 0;
+  ReceivesSnapshot ask;  // The last questions end after the fiber that asked them.
   (void)loop.spawn([&] {
     const Within limit(loop, 10s);
     auto listener = loop.listen("127.0.0.1", 0);
     ASSERT_TRUE(listener);
-    const auto ask = network_receives_snapshot(loop, std::to_string((*listener)->local_port()));
+    ask = network_receives_snapshot(loop, std::to_string((*listener)->local_port()));
     for (int i = 0; i < 6; ++i)
       (void)loop.spawn([&] {
         EXPECT_FALSE(ask({.address = "127.0.0.1", .server_name = {}, .cluster = {}, .member = {}}));
