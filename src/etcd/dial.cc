@@ -28,6 +28,12 @@ Result<Tls> tls_of(TlsClients& known, const Endpoint& to, const char* alpn) {
   return tls;
 }
 
+/// False: too many others wait.
+bool waits_in(Semaphore& line, AsioLoop& loop) {
+  const Within limit(loop, kMetricsLimit);
+  return line.acquire() == Woken::Ready;
+}
+
 }  // namespace
 
 Dial network_dial(AsioLoop& loop, std::string port) {
@@ -71,10 +77,9 @@ Result<bool> says_that_it_receives(std::string_view metrics_page) {
 ReceivesSnapshot network_receives_snapshot(AsioLoop& loop, std::string port) {
   return [&loop, port = std::move(port), line = std::make_shared<Semaphore>(loop, kMetricsAtOnce)](
              const Endpoint& to) -> Result<bool> {
-    const Within limit(loop, kMetricsLimit);
-    if (const Woken woken = line->acquire(); woken != Woken::Ready)
-      return to_result(woken, "ask for metrics").error();
+    if (!waits_in(*line, loop)) return Error{Code::Expired, "too many others are asked"};
     const Permit permit{*line};
+    const Within limit(loop, kMetricsLimit);
     http::HttpClient client(loop, [&] { return loop.connect(to.address, port); },
                             {.host = to.address, .body_limit = kMetricsMax});
     auto page = client.get("/metrics");

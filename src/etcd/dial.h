@@ -21,8 +21,8 @@ Handshake network_handshake(AsioLoop&);
 
 /// Whether the endpoint's member is receiving a snapshot of the whole database, by its metric
 /// etcd_network_snapshot_receive_inflights_total (plaintext). Errors: as for a Dial, or Corrupt if
-/// the answer is no page of metrics. Suspends, for 2 s at most, also while four others are asked:
-/// all together may send no more than four pages of 1 MiB.
+/// the answer is no page of metrics. All members together may send no more than four pages of 1 MiB
+/// at once: Expired if four others were asked for 2 s. Suspends, for 4 s at most.
 using ReceivesSnapshot = std::function<Result<bool>(const Endpoint&)>;
 ReceivesSnapshot network_receives_snapshot(AsioLoop&, std::string port = "2381");
 

@@ -373,9 +373,9 @@ Verdict found(const View& view) {
     const Seat* founder = idle_founder(view.seen);
     if (founder && founder->object->made_as != template_of(*view.status.observed))
       return CorrectFounder{founder->name, founder->object->uid};
-    // A user edited it: etcd would not start.
+    // A user edited it: etcd would not start. With other TLS its URL would be another, too.
     if (std::string list = founder ? founder->name + "=" + founder->peer_url : "";
-        founder && founder->object->initial_cluster != list)
+        founder && founder->object->initial_cluster != list && !founder->object->other_tls)
       return Publish{founder->name, std::move(list)};
     return Wait{"the first member to answer"};
   }

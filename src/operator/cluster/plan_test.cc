@@ -649,6 +649,11 @@ TEST(ClusterPlan, K4_ACorrectedSpecReachesAFirstMemberWhoseEtcdDoesNotRun) {
       {[](auto&) {}, "none", "it has the spec"},
       {[](auto& o) { o.seats[0].object->initial_cluster = "edited"; }, "publish a",
        "seed 335061: a user edited the EtcdMember"},
+      {[](auto& o) {
+         o.seats[0].object->initial_cluster = "edited";
+         o.seats[0].object->other_tls = true;
+       },
+       "none", "its etcd would found without the TLS of the cluster"},
       {[](auto& o) { o.cluster.spec.replicas = 5; }, "none", "which no member has"},
       {corrected, "correct-founder a", ""},
       {[](auto& o) { o.cluster.spec.version = "3.5.35"; }, "correct-founder a",

@@ -393,7 +393,8 @@ void Reconciler::note_lasting(Observation& seen, const Endpoints& endpoints) {
     const auto at = endpoints.find(seat.name);
     if (!is_stalled(seen, seat) || at == endpoints.end() || !with_.receives_snapshot) continue;
     auto receives = with_.receives_snapshot(at->second);
-    seat.receives_snapshot = receives && *receives;
+    // It may receive one while too many others are asked.
+    seat.receives_snapshot = receives ? *receives : receives.failed_with(Code::Expired);
   }
 }
 
@@ -547,6 +548,14 @@ Outcome Reconciler::act(const Observation& seen, const Context& endpoints, Plan&
   return {done, !asks_etcd(plan.step)};
 }
 
+namespace {
+/// Another client may write the first member's spec back.
+bool corrects_founder(const Observation& seen, const Plan& plan) {
+  return std::holds_alternative<CorrectFounder>(plan.step) ||
+         (std::holds_alternative<Publish>(plan.step) && seen.cluster.status.cluster_id.empty());
+}
+}  // namespace
+
 /// A refusal by etcd that lasts is reported in the status.
 void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {
   const Result<Done>& done = outcome.done;
@@ -554,7 +563,7 @@ void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome&
   if (const Seat* gone = done ? failed_joiner(seen, plan.step) : nullptr)
     failed_joiners_.failed(key, gone->object->uid, gone->name + ": " + gone->object->trouble,
                            with_.executor.now());
-  if (done && std::holds_alternative<CorrectFounder>(plan.step))
+  if (done && corrects_founder(seen, plan))
     corrected_.did(key, to_string(plan.step), with_.executor.now());
   Memory& memory = memory_[key];
   note_heir(plan.step, memory.heirs);
@@ -581,7 +590,7 @@ Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& 
 /// A joiner that lost its data at once is not followed by another at once (K6). An older
 /// CustomResourceDefinition may drop what a correction writes.
 Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
-  if (std::holds_alternative<CorrectFounder>(plan.step))
+  if (corrects_founder(seen, plan))
     return corrected_.wait(seen.cluster.metadata.key(), to_string(plan.step), with_.executor.now());
   const auto* made = std::get_if<CreateMember>(&plan.step);
   return made && !made->seed

@@ -210,6 +210,9 @@ TEST(ClusterSpec, K13_AVersionThatIsRefusedWhenNewIsKeptWhereItRuns) {
     EXPECT_EQ(plan(of(c)).status.observed->replicas, 5) << version << ": an edit beside it";
     Observation seen = of(c);
     EXPECT_TRUE(outdated_spec(seen).starts_with("spec.version " + version + ": use 3.6.4 or"));
+    Observation taken = seen;
+    taken.cluster.spec.version = "3.6.4";
+    EXPECT_EQ(outdated_spec(taken), "") << "in the pass that accepts it";
     seen.cluster.status.cluster_id = "00000000000000c1";
     seen.seats.emplace_back().name = "db-a";
     seen.seats.back().object.emplace();

@@ -160,10 +160,10 @@ std::string why_none_can_join(const Observation& seen) {
 }
 
 std::string outdated_version(const Observation& seen) {
-  const auto& observed = seen.cluster.status.observed;
-  const auto runs = observed ? etcd::parse_version(observed->version) : std::nullopt;
-  const std::string why = runs ? why_not_recommended({}, *runs) : "";
-  return why.empty() ? "" : "spec.version " + observed->version + ": " + why;
+  const std::string& accepted = seen.cluster.spec.version;
+  const auto version = etcd::parse_version(accepted);
+  const std::string why = version ? why_not_recommended({}, *version) : "";
+  return why.empty() ? "" : "spec.version " + accepted + ": " + why;
 }
 
 std::string why_not_version(const Observation& seen) {

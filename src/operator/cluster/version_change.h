@@ -6,8 +6,8 @@
 
 namespace etcdop::cluster {
 
-/// Why a new cluster could not have the version that was accepted, and what to take instead; empty:
-/// it could.
+/// Why a new cluster could not have the version in spec, which was accepted, and what to take
+/// instead; empty: it could.
 std::string outdated_version(const Observation&);
 
 /// Why not, for users; it begins with "spec.version"; empty: it may, or nothing changes.
