@@ -552,6 +552,16 @@ TEST_F(AdoptTest, K17_NothingGetsAnOwnerThatIsGone) {
   EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
 }
 
+TEST_F(AdoptTest, K17_NothingIsWrittenForAnOwnerThatIsGone) {
+  api.before([this](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb == kube::Verb::Get && call.name == "db-a") set_uid("u-2");
+    if (call.verb == kube::Verb::Patch) order += call.name + " ";
+    return std::nullopt;
+  });
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(order, "db db-client db ");
+}
+
 /// `kubectl delete --cascade=orphan` ends during a write, of which the answer may be lost.
 TEST_F(AdoptTest, K17_AnOwnerThatGoesDuringTheWriteIsTakenBack) {
   const std::optional<Code> answers[] = {std::nullopt, Code::Lost, Code::TimedOut, Code::Cancelled};
