@@ -1,5 +1,6 @@
 // Users who edit any field of an EtcdCluster but its size and version, to values that work, that no
-// node can serve, and that are refused. When the world heals they put all of them back.
+// node can serve, and that are refused. When the world heals they put all of them back. The fields
+// of what the operator makes are its own to set right.
 #include <string>
 #include <utility>
 

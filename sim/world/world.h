@@ -288,10 +288,10 @@ class World {
   std::vector<std::shared_ptr<Fiber>> fibers_;
   std::vector<std::pair<std::string, std::string>> cuts_;  // All that ever existed.
   std::function<void(Life&)> started_;
-  std::set<std::string> passwords_;                     // All that root ever had.
-  mutable std::map<std::string, std::string> serials_;  // By certificate.
-  /// Secrets with a CA whose EtcdCluster a user has deleted, and that do not exist again.
+  std::set<std::string> passwords_;                       // All that root ever had.
+  mutable std::map<std::string, std::string> serials_;    // By certificate.
   std::map<api::ObjectKey, json::object> fields_before_;  // The specs before users edited fields.
+  /// Secrets with a CA whose EtcdCluster a user has deleted, and that do not exist again.
   std::set<api::ObjectKey> deleted_authorities_;
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{}, webhook_until_{};

@@ -14,7 +14,8 @@ namespace {
 
 bool is_taken(const Observation& seen, const EtcdClusterStatus& status, const std::string& name) {
   const auto named = [&](const auto& x) { return x.name == name; };
-  return std::ranges::count(seen.taken_names, name) + std::ranges::count(seen.have_volumes, name) ||
+  return std::ranges::count(seen.taken_names, name) > 0 ||
+         std::ranges::count(seen.have_volumes, name) > 0 ||
          std::ranges::any_of(seen.seats, named) ||
          std::ranges::any_of(status.pending_members, named);
 }

@@ -370,14 +370,16 @@ Verdict found(const View& view) {
     const Seat& first = view.seen.seats.front();
     const bool alone = view.seen.seats.size() == 1 && !first.object->terminating;
     if (view.census.pause && alone) return PauseMember{first.name, first.object->uid};
+    const Wait wait{"the first member to answer"};
     const Seat* founder = idle_founder(view.seen);
-    if (founder && founder->object->made_as != template_of(*view.status.observed))
+    if (!founder) return wait;
+    if (founder->object->made_as != template_of(*view.status.observed))
       return CorrectFounder{founder->name, founder->object->uid};
     // A user edited it: etcd would not start. With other TLS its URL would be another, too.
-    if (std::string list = founder ? founder->name + "=" + founder->peer_url : "";
-        founder && founder->object->initial_cluster != list && !founder->object->other_tls)
-      return Publish{founder->name, std::move(list)};
-    return Wait{"the first member to answer"};
+    const std::string list = founder->name + "=" + founder->peer_url;
+    const bool is_edited = founder->object->initial_cluster != list;
+    if (is_edited && !founder->object->other_tls) return Publish{founder->name, list};
+    return wait;
   }
   const auto& pending = view.status.pending_members;
   const PendingMember seed =

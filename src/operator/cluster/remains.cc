@@ -105,8 +105,16 @@ bool has_lost_label(const Seat& seat) {
   return seat.object && seat.object->orphan && seat.object->astray;
 }
 
+namespace {
+/// Whether nothing tells which etcd is the cluster's: neither an id, nor a restore that gives it
+/// one.
+bool has_no_etcd(const Observation& seen) {
+  return seen.cluster.status.cluster_id.empty() && !seen.cluster.restoring();
+}
+}  // namespace
+
 std::optional<std::string> token_to_take(const Observation& seen) {
-  if (!seen.cluster.status.cluster_id.empty() || seen.cluster.restoring()) return std::nullopt;
+  if (!has_no_etcd(seen)) return std::nullopt;
   std::set<std::string> tokens;
   for (const Seat& seat : seen.seats) {
     if (!seat.object || seat.object->orphan) continue;
@@ -119,8 +127,7 @@ std::optional<std::string> token_to_take(const Observation& seen) {
 }
 
 bool are_of_two_etcds(const Observation& seen) {
-  if (!seen.cluster.status.cluster_id.empty() || seen.cluster.restoring() || has_orphans(seen))
-    return false;
+  if (!has_no_etcd(seen) || has_orphans(seen)) return false;
   std::set<std::string> tokens;
   bool all_listed = true;
   for (const Seat& seat : seen.seats) {

@@ -308,6 +308,13 @@ TEST(MemberPlan, Table) {
     const char* step;
     const char* because;
   };
+  // The first member of a restore in place, in a cluster that was adopted with its token.
+  const auto adopted = [](Observation& o, v1::RestoreStage stage) {
+    o.pod.reset();
+    o.member.spec.bootstrap = true;
+    o.member.spec.cluster_token = o.cluster->status.cluster_token = "prod-db-r-1";
+    o.cluster->status.restore.emplace().stage = stage;
+  };
   const Row rows[] = {
       {[](auto&) {}, "none", "all is there"},
       {[](auto& o) {
@@ -327,20 +334,10 @@ TEST(MemberPlan, Table) {
          o.member.spec.cluster_token = o.cluster->status.cluster_token = "prod-db-c-0";
        },
        "create-pod existing", "I4, seed 144575: of an earlier EtcdCluster, created again"},
-      {[](auto& o) {
-         o.pod.reset();
-         o.member.spec.bootstrap = true;
-         o.member.spec.cluster_token = o.cluster->status.cluster_token = "prod-db-r-1";
-         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Restoring;
-       },
-       "create-pod new", "a restore in place of a cluster that was adopted with its token"},
-      {[](auto& o) {
-         o.pod.reset();
-         o.member.spec.bootstrap = true;
-         o.member.spec.cluster_token = o.cluster->status.cluster_token = "prod-db-r-1";
-         o.cluster->status.restore.emplace().stage = v1::RestoreStage::RolledBack;
-       },
-       "create-pod existing", "I4: that restore is over"},
+      {[&](auto& o) { adopted(o, v1::RestoreStage::Restoring); }, "create-pod new",
+       "a restore in place of a cluster that was adopted with its token"},
+      {[&](auto& o) { adopted(o, v1::RestoreStage::RolledBack); }, "create-pod existing",
+       "I4: that restore is over"},
       {[](auto& o) {
          o.pod.reset();
          o.member.spec.cluster_token = "prod-db-c-0";
