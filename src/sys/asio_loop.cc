@@ -163,7 +163,9 @@ using V4 = asio::ip::address_v4;
 using V6 = asio::ip::address_v6;
 
 /// The IPv4 addresses that a packet to this address may be translated to: mapped and compatible
-/// (RFC 4291), 6to4 (RFC 3056), NAT64 (RFC 6052), also with a local prefix (RFC 8215).
+/// (RFC 4291), 6to4 (RFC 3056), NAT64 (RFC 6052), also with a local prefix (RFC 8215). The length of
+/// a local prefix is not known: where a shorter one would end, a longer one has zeros, and the
+/// network 0.0.0.0/8 is no destination.
 std::vector<V4> embedded_in(const V6& address) {
   const auto b = address.to_bytes();
   const auto v4 = [&](std::size_t i, std::size_t j, std::size_t k, std::size_t l) {
@@ -174,10 +176,13 @@ std::vector<V4> embedded_in(const V6& address) {
   };
   std::vector<V4> out;
   const bool compatible = begins({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
-  if (compatible || address.is_v4_mapped() || begins({0, 0x64, 0xff, 0x9b}))
-    out.push_back(v4(12, 13, 14, 15));
-  if (begins({0, 0x64, 0xff, 0x9b, 0, 1})) out.push_back(v4(6, 7, 9, 10));
   if (begins({0x20, 0x02})) out.push_back(v4(2, 3, 4, 5));
+  if (begins({0, 0x64, 0xff, 0x9b, 0, 1})) {
+    out = {v4(6, 7, 9, 10), v4(7, 9, 10, 11), v4(9, 10, 11, 12), v4(12, 13, 14, 15)};
+    std::erase_if(out, [](const V4& reading) { return reading.to_bytes()[0] == 0; });
+  } else if (compatible || address.is_v4_mapped() || begins({0, 0x64, 0xff, 0x9b})) {
+    out.push_back(v4(12, 13, 14, 15));
+  }
   return out;
 }
 

@@ -43,7 +43,7 @@ inline std::vector<RefusedWhenNew> refused_when_new() {
       {"bytes of the spec", json::object{{"x", std::string(40 << 10, 'x')}},
        "bytes together, more than 40960", too_large},
       {"values of the spec", json::object{{"x", json::array(2048, 1)}},
-       "values together, more than 2048", ""},
+       "values together, more than 2048", "values together, more than 2048"},
       {"policy", json::object{{"hostPID", true}}, not_allowed, not_allowed},
       {"account", json::object{{"serviceAccountName", "robot"}}, no_label, "",
        PodPolicy::Restricted, no_label},

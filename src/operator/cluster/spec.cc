@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "operator/cluster/remains.h"
 #include "operator/cluster/version_change.h"
+#include "operator/passes/trims.h"
 #include "operator/pods/pod_policy.h"
 #include "operator/pods/pod_shape.h"
 #include "runtime/conditions.h"
@@ -118,11 +119,14 @@ bool has_new_template(const v1::EtcdCluster& cluster) {
 
 std::string outdated_spec(const Observation& seen) {
   const auto& added = seen.cluster.spec.pod_template;
-  const std::string why = added ? why_not_new(*added, seen) : "";
+  const auto& adopted = seen.cluster.status.observed;
+  std::string why = added ? why_not_new(*added, seen) : "";
+  if (!why.empty()) why = "spec." + why + ", before podTemplate is edited again";
+  else if (adopted && !(why = why_too_large(*adopted)).empty())
+    why = "spec." + why + ", before more is added";
   std::string out = outdated_version(seen);
   if (!out.empty() && !why.empty()) out += "; ";
-  if (!why.empty()) out += "spec." + why + ", before podTemplate is edited again";
-  return out;
+  return out + why;
 }
 
 std::string towards(const v1::ObservedSpec& target) {

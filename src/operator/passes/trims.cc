@@ -38,23 +38,27 @@ Size size_of(const Spec& spec) {
   return {serialize(whole).size(), values_in(whole)};
 }
 
-/// Why the spec is too large; empty: it is not. It may be as large as what was adopted, so that
-/// small fields can be edited beside the large ones.
-std::string judge(const v1::EtcdCluster& cluster) {
-  const auto too_many = [](std::size_t count, const char* what, std::size_t most) {
+constexpr Size kMost{kSpecBytesMax, kSpecValuesMax};
+
+/// Why a spec of that size is too large; empty: it is not.
+std::string judge(const Size& spec, const Size& most) {
+  const auto too_many = [](std::size_t count, const char* what, std::size_t limit) {
     return "podTemplate: it and the other fields of spec have " + std::to_string(count) + what +
-           " together, more than " + std::to_string(most) + kInstead;
+           " together, more than " + std::to_string(limit) + kInstead;
   };
+  if (spec.bytes > most.bytes) return too_many(spec.bytes, " bytes", most.bytes);
+  return spec.values > most.values ? too_many(spec.values, " values", most.values) : "";
+}
+
+/// The same of a cluster's. It may be as large as what was adopted, so that small fields can be
+/// edited beside the large ones.
+std::string judge(const v1::EtcdCluster& cluster) {
   const Size asked = size_of(cluster.spec);
-  Size most{kSpecBytesMax, kSpecValuesMax};
-  if (asked.bytes <= most.bytes && asked.values <= most.values) return "";
-  if (cluster.status.observed) {
-    const Size adopted = size_of(*cluster.status.observed);
-    most = {std::max(most.bytes, adopted.bytes + kEditBytes),
-            std::max(most.values, adopted.values + kEditValues)};
-  }
-  if (asked.bytes > most.bytes) return too_many(asked.bytes, " bytes", most.bytes);
-  return asked.values > most.values ? too_many(asked.values, " values", most.values) : "";
+  const std::string why = judge(asked, kMost);
+  if (why.empty() || !cluster.status.observed) return why;
+  const Size adopted = size_of(*cluster.status.observed);
+  return judge(asked, {std::max(kMost.bytes, adopted.bytes + kEditBytes),
+                       std::max(kMost.values, adopted.values + kEditValues)});
 }
 
 /// `spec` with the fields of what was adopted; of a new cluster, with those that are no lists, maps
@@ -108,6 +112,10 @@ std::string why_too_large(const v1::PodTemplate& added) {
            kInstead;
   const std::string_view text = added.spec->get_string();
   return text.starts_with("podTemplate: ") ? std::string(text) : "";
+}
+
+std::string why_too_large(const v1::ObservedSpec& adopted) {
+  return judge(size_of(adopted), kMost);
 }
 
 }  // namespace etcdop

@@ -36,4 +36,7 @@ std::string trim(kube::Pod&);
 /// Why the template, or the spec that it stood in, was too large to be kept; empty: it was not.
 std::string why_too_large(const api::v1alpha2::PodTemplate&);
 
+/// Why what an earlier release adopted would be too large for a new cluster; empty: it would not.
+std::string why_too_large(const api::v1alpha2::ObservedSpec&);
+
 }  // namespace etcdop

@@ -56,6 +56,7 @@ TEST(Trims, N4_ANewSpecThatIsTooLargeIsNotKeptAndWhatWasAdoptedIs) {
     const v1::EtcdCluster as_read = adopted;
     EXPECT_EQ(trim(adopted), "");
     EXPECT_EQ(adopted, as_read) << row.what << ": an earlier release adopted it";
+    EXPECT_EQ(why_too_large(*adopted.status.observed).empty(), why.empty()) << row.what;
     adopted.spec.version = "3.6.17";
     adopted.spec.options.emplace().quota_backend_bytes = 1 << 30;
     const v1::EtcdCluster with_an_edit = adopted;
