@@ -6,6 +6,7 @@
 
 #include "sim/api/budgets.h"
 #include "sim/api/objects.h"
+#include "sim/api/paths.h"
 
 namespace etcdop::sim {
 namespace {
@@ -15,26 +16,8 @@ constexpr std::size_t kLabelMax = 63, kPrefixMax = kLabelMax - 5;  // Five rando
 constexpr const char* kNameLabel = "batch.kubernetes.io/job-name";
 constexpr const char* kUidLabel = "batch.kubernetes.io/controller-uid";
 
-const Json* at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* here = &object;
-  for (const char* key : path) {
-    const json::object* const fields = here->if_object();
-    here = fields ? fields->if_contains(key) : nullptr;
-    if (!here) return nullptr;
-  }
-  return here;
-}
-json::array list_at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* const found = at(object, path);
-  return found && found->is_array() ? found->as_array() : json::array();
-}
-std::string word_at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* const found = at(object, path);
-  return found && found->is_string() ? std::string(found->as_string()) : "";
-}
-
-std::string uid_of(const Json& object) { return word_at(object, {"metadata", "uid"}); }
-std::string phase_of(const Json& pod) { return word_at(pod, {"status", "phase"}); }
+std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
+std::string phase_of(const Json& pod) { return text_at(pod, {"status", "phase"}); }
 bool has_ended(const Json& pod) {
   const std::string phase = phase_of(pod);
   return phase == "Succeeded" || phase == "Failed";
@@ -43,25 +26,25 @@ bool has_ended(const Json& pod) {
 /// When a Job ended; nullopt: it has not.
 std::optional<WallTime> end_of(const Json& job) {
   for (const Json& condition : list_at(job, {"status", "conditions"})) {
-    const std::string type = word_at(condition, {"type"});
+    const std::string type = text_at(condition, {"type"});
     if (type == "Complete" || type == "Failed")
-      return from_rfc3339(word_at(condition, {"lastTransitionTime"}));
+      return from_rfc3339(text_at(condition, {"lastTransitionTime"}));
   }
   return std::nullopt;
 }
 
 /// Whether the rule matches a container that ended so.
 std::optional<std::string> exit_that_matches(const Json& rule, const Json& pod) {
-  const std::string container = word_at(rule, {"onExitCodes", "containerName"});
+  const std::string container = text_at(rule, {"onExitCodes", "containerName"});
   const json::array values = list_at(rule, {"onExitCodes", "values"});
-  const bool among = word_at(rule, {"onExitCodes", "operator"}) == "In";
+  const bool among = text_at(rule, {"onExitCodes", "operator"}) == "In";
   for (const Json& status : list_at(pod, {"status", "containerStatuses"})) {
     const Json* const code = at(status, {"state", "terminated", "exitCode"});
     if (!code || *code == 0) continue;
-    if (!container.empty() && word_at(status, {"name"}) != container) continue;
+    if (!container.empty() && text_at(status, {"name"}) != container) continue;
     const bool listed = std::ranges::find(values, *code) != values.end();
     if (listed == among)
-      return "Container " + word_at(status, {"name"}) + " for pod " + to_string(key_of(pod)) +
+      return "Container " + text_at(status, {"name"}) + " for pod " + to_string(key_of(pod)) +
              " failed with exit code " + json::serialize(*code);
   }
   return std::nullopt;
@@ -70,10 +53,10 @@ std::optional<std::string> exit_that_matches(const Json& rule, const Json& pod) 
 std::optional<std::string> condition_that_matches(const Json& rule, const Json& pod) {
   for (const Json& wanted : list_at(rule, {"onPodConditions"}))
     for (const Json& condition : list_at(pod, {"status", "conditions"})) {
-      const std::string status = word_at(wanted, {"status"});
-      if (word_at(wanted, {"type"}) == word_at(condition, {"type"}) &&
-          word_at(condition, {"status"}) == (status.empty() ? "True" : status))
-        return "Pod " + to_string(key_of(pod)) + " has condition " + word_at(wanted, {"type"});
+      const std::string status = text_at(wanted, {"status"});
+      if (text_at(wanted, {"type"}) == text_at(condition, {"type"}) &&
+          text_at(condition, {"status"}) == (status.empty() ? "True" : status))
+        return "Pod " + to_string(key_of(pod)) + " has condition " + text_at(wanted, {"type"});
     }
   return std::nullopt;
 }
@@ -88,7 +71,7 @@ Verdict by_policy(const Json& job, const Json& pod) {
   for (const Json& rule : list_at(job, {"spec", "podFailurePolicy", "rules"})) {
     auto matches = rule.as_object().contains("onExitCodes") ? exit_that_matches(rule, pod)
                                                             : condition_that_matches(rule, pod);
-    const std::string action = word_at(rule, {"action"});
+    const std::string action = text_at(rule, {"action"});
     if (matches)
       return {action, *matches + " matching " + action + " rule at index " + std::to_string(index)};
     ++index;
@@ -120,7 +103,7 @@ Result<Done> validate(const Json& next, const Json& before) {
     return invalid(
         kJobs, name,
         "spec.template.labels: Invalid value: \"" + name + "\": must be no more than 63 bytes");
-  if (word_at(next, {"spec", "template", "spec", "restartPolicy"}) != "Never")
+  if (text_at(next, {"spec", "template", "spec", "restartPolicy"}) != "Never")
     return invalid(kJobs, name,
                    "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", "
                    "\"Never\"");
@@ -212,7 +195,7 @@ void JobController::decide(Past& past, const Json& job) {
     past.failure = Ending{"BackoffLimitExceeded", "Job has reached the specified backoff limit"};
     return;
   }
-  const auto began = from_rfc3339(word_at(job, {"status", "startTime"}));
+  const auto began = from_rfc3339(text_at(job, {"status", "startTime"}));
   const std::chrono::seconds limit(whole(&job.at("spec"), "activeDeadlineSeconds", 0));
   if (began && limit.count() > 0 && clock_.wall_now() - *began >= limit)
     past.failure = Ending{"DeadlineExceeded", "Job was active longer than specified deadline"};

@@ -169,7 +169,57 @@ TEST_F(ScenarioOfNodes, S25_AVotersVolumeIsDeleted) {
   EXPECT_EQ(etcd_id(), id);
 }
 
-/// A webhook for Services takes half a minute, and then fails. Another cluster is not delayed.
+/// Four nodes in three zones. Pods have the labels of their node's topology.
+class ScenarioOfZones : public Scenario {
+ protected:
+  ScenarioOfZones() : Scenario({.seed = 7, .faults = {}, .keep_trace = true, .nodes = 4}) {
+    world.nodes().tell_zones(true);
+  }
+  std::set<std::string> zones() {
+    std::set<std::string> out;
+    for (const api::ObjectKey& member : world.members_of(kKey))
+      if (const auto pod = read<kube::Pod>(member); pod && !pod->spec.node_name.empty())
+        out.insert(world.nodes().zone_of(node_of(member.name)));
+    return out;
+  }
+};
+
+TEST_F(ScenarioOfZones, K13_ShrinkingTakesTheMemberWhoseZoneHasAnother) {
+  (void)world.start_operator();
+  for (std::size_t node = 1; node < 4; ++node) world.nodes().cordon(node, true);
+  world.create_cluster(kKey, {.replicas = 1, .version = "3.6.16", .apart = true});
+  world.must_converge(5min);
+  std::int32_t size = 1;
+  for (const std::size_t node : {3U, 1U, 2U}) {  // Zone 0 gets the first two.
+    world.nodes().cordon(node, false);
+    world.scale(kKey, ++size);
+    world.must_converge(5min);
+  }
+  EXPECT_EQ(zones().size(), 3U);
+  world.scale(kKey, 3);
+  world.must_converge(5min);
+  EXPECT_EQ(zones().size(), 3U) << "each zone keeps one";
+}
+
+/// A spread that must hold: members come to the zones in turn, also beside a node that is down.
+TEST_F(ScenarioOfZones, AZoneThatIsLostKeepsItsPlace) {
+  (void)world.start_operator();
+  world.create_cluster(kKey, {.replicas = 1, .version = "3.6.16"});
+  (void)world.server().change(v1::EtcdCluster::resource, kKey, [](json::object& cluster) {
+    cluster.at("spec").as_object()["topologySpreadConstraints"] =
+        json::parse(R"([{"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
+                         "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}])");
+  });
+  world.must_converge(5min);
+  world.nodes().node_down(2, true);  // Zone 2 has no other.
+  world.scale(kKey, 3);
+  EXPECT_FALSE(world.run_until([&] { return world.missing().empty(); }, 5min));
+  EXPECT_EQ(zones().size(), 2U);
+  world.nodes().node_down(2, false);
+  world.must_converge(10min);
+  EXPECT_EQ(zones().size(), 3U);
+}
+
 /// A service mesh and a policy engine: a container beside etcd's, which has restarted often, and
 /// fields and labels on all objects.
 class ScenarioOfAdmission : public Scenario {

@@ -9,6 +9,7 @@
 #include "kube/core_types.h"
 #include "kube/secret_object.h"
 #include "sim/api/objects.h"
+#include "sim/api/paths.h"
 #include "sim/world/checker.h"
 
 namespace etcdop::sim {
@@ -23,24 +24,7 @@ constexpr int kKilled = 137;
 constexpr Duration kLookEvery = 2s, kPodsEvictedAfter = 5min, kSecretAgain = 10s;
 constexpr std::size_t kWordsMax = 4096;  // A kubelet keeps this much of a termination message.
 
-const Json* at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* here = &object;
-  for (const char* key : path) {
-    const json::object* const fields = here->if_object();
-    here = fields ? fields->if_contains(key) : nullptr;
-    if (!here) return nullptr;
-  }
-  return here;
-}
-std::string word_at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* const found = at(object, path);
-  return found && found->is_string() ? std::string(found->as_string()) : "";
-}
-json::array list_at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* const found = at(object, path);
-  return found && found->is_array() ? found->as_array() : json::array();
-}
-std::string uid_of(const Json& object) { return word_at(object, {"metadata", "uid"}); }
+std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
 const Json& container_of(const Json& pod) {
   return pod.at("spec").at("containers").as_array().at(0);
 }
@@ -84,7 +68,7 @@ struct Agents::Run {
   Instant node_lost = Instant::max();
   Wait* waiting = nullptr;
   std::string container() const {
-    return word_at(spec.at("containers").as_array().at(0), {"name"});
+    return text_at(spec.at("containers").as_array().at(0), {"name"});
   }
   void wake() {
     if (waiting) (void)waiting->notify();
@@ -132,7 +116,7 @@ void Agents::changed(const ApiServer::Object& before, const ApiServer::Object& a
   const auto is_agent = [](const std::string& container) {
     return std::ranges::find(kContainers, container) != kContainers.end();
   };
-  if (!before && is_agent(word_at(container_of(*after), {"name"}))) {
+  if (!before && is_agent(text_at(container_of(*after), {"name"}))) {
     auto run = std::make_shared<Run>();
     run->key = key_of(*after);
     run->uid = uid_of(*after);
@@ -196,15 +180,15 @@ std::optional<Agent::Texts> Agents::environment(const std::string& ns,
                                                 const Json& container) const {
   Agent::Texts out;
   for (const Json& variable : list_at(container, {"env"})) {
-    const std::string name = word_at(variable, {"name"});
+    const std::string name = text_at(variable, {"name"});
     const Json* const reference = at(variable, {"valueFrom", "secretKeyRef"});
     if (!reference) {
-      out[name] = expanded(word_at(variable, {"value"}), out);
+      out[name] = expanded(text_at(variable, {"value"}), out);
       continue;
     }
     const Json* const optional = at(*reference, {"optional"});
     const auto value =
-        secret_value(ns, word_at(*reference, {"name"}), word_at(*reference, {"key"}));
+        secret_value(ns, text_at(*reference, {"name"}), text_at(*reference, {"key"}));
     if (value) out[name] = *value;
     else if (!optional || *optional != true) return std::nullopt;
   }
@@ -215,16 +199,16 @@ std::optional<Agent::Texts> Agents::environment(const std::string& ns,
 std::optional<Agent::Texts> Agents::files(const Run& run) const {
   Agent::Texts out;
   for (const Json& volume : list_at(run.spec, {"volumes"})) {
-    const std::string secret = word_at(volume, {"secret", "secretName"});
+    const std::string secret = text_at(volume, {"secret", "secretName"});
     if (secret.empty()) continue;
     const auto object = server_.look(kube::SecretObject::resource, {run.key.ns, secret});
     if (!object) return std::nullopt;
     for (const Json& mount :
          list_at(run.spec.at("containers").as_array().at(0), {"volumeMounts"})) {
-      if (word_at(mount, {"name"}) != word_at(volume, {"name"})) continue;
+      if (text_at(mount, {"name"}) != text_at(volume, {"name"})) continue;
       for (const char* key : {"ca.crt", "tls.crt", "tls.key"})
         if (const auto value = secret_value(run.key.ns, secret, key))
-          out[word_at(mount, {"mountPath"}) + "/" + key] = *value;
+          out[text_at(mount, {"mountPath"}) + "/" + key] = *value;
     }
   }
   return out;

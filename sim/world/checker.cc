@@ -14,6 +14,7 @@
 #include "operator/pods/etcd_pod.h"
 #include "runtime/conditions.h"
 #include "sim/api/budgets.h"
+#include "sim/api/paths.h"
 #include "sim/world/clients.h"
 #include "sim/world/nodes.h"
 
@@ -29,20 +30,6 @@ constexpr Duration kToldWithin = 150s;  // Two intervals of 60 s, and latency.
 constexpr Duration kLookedBefore =
     15s;  // From a look to the action that follows: calls take up to 10 s.
 constexpr std::string_view kAvailable = "Available";
-
-const Json* at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* here = &object;
-  for (const char* key : path) {
-    const json::object* fields = here->if_object();
-    here = fields ? fields->if_contains(key) : nullptr;
-    if (!here) return nullptr;
-  }
-  return here;
-}
-std::string text_at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* found = at(object, path);
-  return found && found->is_string() ? std::string(found->as_string()) : "";
-}
 
 /// Whether a write is guarded by UID or by version.
 bool is_guarded(const kube::Call& call) {

@@ -27,6 +27,8 @@ constexpr Edit kEdits[] = {
     {"extraArgs", R"({"no-such-flag": "1"})"},                  // Refused.
     {"extraArgs", R"({"listen-peer-urls": "http://[::]:1"})"},  // The operator sets it.
     {"resources", R"({"requests": {"cpu": "100m"}})"},
+    {"resources", R"({"requests": {"cpu": "9"}})"},   // One on each node.
+    {"resources", R"({"requests": {"cpu": "64"}})"},  // More than a node has.
     {"resources", "null"},
     {"nodeSelector", R"({"disk": "ssd"})"},  // No node has it.
     {"nodeSelector", "null"},
@@ -34,8 +36,15 @@ constexpr Edit kEdits[] = {
     {"priorityClassName", R"("high")"},
     {"imagePullSecrets", R"([{"name": "registry"}])"},
     {"affinity", "{}"},
+    {"affinity", R"({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+                     "nodeSelectorTerms": [{"matchExpressions": [
+                         {"key": "topology.kubernetes.io/zone", "operator": "NotIn",
+                          "values": ["zone-0"]}]}]}}})"},
     {"topologySpreadConstraints", R"([{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname",
                                        "whenUnsatisfiable": "ScheduleAnyway"}])"},
+    {"topologySpreadConstraints", R"([{"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
+                                       "whenUnsatisfiable": "DoNotSchedule",
+                                       "labelSelector": {}}])"},
     {"additionalMetadata", R"({"labels": {"team": "a"}, "annotations": {"note": "b"}})"},
     {"podTemplate", R"({"metadata": {"annotations": {"note": "b"}}})"},
     {"podTemplate", R"({"spec": {"terminationGracePeriodSeconds": 5}})"},

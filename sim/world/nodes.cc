@@ -7,6 +7,8 @@
 #include "api/v1alpha2/names.h"
 #include "base/quantity.h"
 #include "kube/secret_object.h"
+#include "sim/api/paths.h"
+#include "sim/world/parts.h"
 #include "sim/world/volume_site.h"
 
 namespace etcdop::sim {
@@ -19,23 +21,10 @@ namespace {
 constexpr const char* kProtection = "kubernetes.io/pvc-protection";
 constexpr Duration kProbeEvery = 2s, kNodeLostAfter = 40s, kPodsEvictedAfter = 5min;
 constexpr std::int64_t kVolumeMost = std::int64_t{1} << 50;  // Bytes.
-constexpr std::int64_t kGraceDefault = 30;                   // Seconds.
+constexpr int kZones = 3;
+constexpr std::int64_t kGraceDefault = 30;  // Seconds.
 constexpr Duration kSecretLagMax = 90s, kMountAgain = 2s;
 constexpr Duration kBackoffMin = 10s, kBackoffMax = 5min, kBackoffReset = 10min;
-
-const Json* at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* here = &object;
-  for (const char* key : path) {
-    const json::object* fields = here->if_object();
-    here = fields ? fields->if_contains(key) : nullptr;
-    if (!here) return nullptr;
-  }
-  return here;
-}
-std::string text_at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* const found = at(object, path);
-  return found && found->is_string() ? std::string(found->as_string()) : "";
-}
 
 api::ObjectKey key_of(const Json& object) {
   return {text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
@@ -230,8 +219,10 @@ Nodes::Nodes(Scheduler& world, const WallClock& clock, ApiServer& server, EtcdNe
       lags_(Dice(dice_).split()),
       trace_(trace),
       handshakes_(clock) {
-  for (int i = 0; i < count; ++i) nodes_.push_back({.name = "node-" + std::to_string(i)});
+  for (int i = 0; i < count; ++i)
+    nodes_.push_back({{"node-" + std::to_string(i), "zone-" + std::to_string(i % kZones)}});
   local_volumes_ = dice_.one_in(2);
+  tells_zones_ = Dice(lags_).split().one_in(2);
   server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
                            const ApiServer::Object& after) { changed(r, before, after); });
 }
@@ -417,12 +408,10 @@ bool Nodes::schedule(Run& run) {
   const auto size = bytes_of(text_at(*claim, {"spec", "resources", "requests", "storage"}));
   if (!volume.dir && size.value_or(0) > kVolumeMost)
     return refuse("0/3 nodes are available: 3 node(s) did not have enough free storage.");
-  std::vector<Node*> fit;
-  for (Node& n : nodes_)
-    if (!n.down && !n.cordoned && is_selected(n, run) &&
-        (!local_volumes_ || volume.node.empty() || volume.node == n.name) && !repels(n, run))
-      fit.push_back(&n);
-  if (fit.empty()) return refuse("0 nodes are available: no node fits");
+  std::vector<Node*> fitting = fit(run);
+  if (local_volumes_ && !volume.node.empty())
+    std::erase_if(fitting, [&](const Node* n) { return n->name != volume.node; });
+  if (fitting.empty()) return refuse("0 nodes are available: no node fits");
   volume.attached = run.uid;
   if (!volume.dir) {
     volume.dir = empty_data_dir();
@@ -433,53 +422,32 @@ bool Nodes::schedule(Run& run) {
   if (text_at(*claim, {"status", "phase"}) != "Bound")
     (void)server_.change(kube::PersistentVolumeClaim::resource, {run.key.ns, run.claim},
                          [](json::object& c) { c["status"] = json::object{{"phase", "Bound"}}; });
-  bind(run, fit);
+  bind(run, fitting);
   volume.node = run.node;
   return true;
 }
 
-/// Whether the node has the labels that the Pod asks for. It has one: its name.
-bool Nodes::is_selected(const Node& there, const Run& run) const {
+/// The nodes that take the Pod now.
+std::vector<Nodes::Node*> Nodes::fit(const Run& run) {
   const auto pod = server_.look(kube::Pod::resource, run.key);
-  const Json* const wanted = pod ? at(*pod, {"spec", "nodeSelector"}) : nullptr;
-  return !wanted || std::ranges::all_of(wanted->as_object(), [&](const auto& one) {
-    return one.key() == "kubernetes.io/hostname" && one.value() == there.name.c_str();
-  });
+  if (!pod) return {};
+  std::vector<Place> all;
+  for (const Node& n : nodes_) all.push_back(n);
+  const auto others = server_.look_all(kube::Pod::resource);
+  std::vector<Node*> out;
+  for (Node& n : nodes_)
+    if (!n.down && !n.cordoned && may_be_placed(*pod, n, all, others)) out.push_back(&n);
+  return out;
 }
 
-/// Whether a Pod there has labels that this Pod must not meet: required anti-affinity by host. A
-/// Pod that is being deleted counts until it is gone, as in the scheduler.
-bool Nodes::repels(const Node& there, const Run& run) const {
-  const auto pod = server_.look(kube::Pod::resource, run.key);
-  const Json* const rules = pod ? at(*pod, {"spec", "affinity", "podAntiAffinity",
-                                            "requiredDuringSchedulingIgnoredDuringExecution"})
-                                : nullptr;
-  if (!rules) return false;
-  for (const Json& rule : rules->as_array()) {
-    if (text_at(rule, {"topologyKey"}) != "kubernetes.io/hostname") continue;
-    const Json* const wanted = at(rule, {"labelSelector", "matchLabels"});
-    for (const auto& other : server_.look_all(kube::Pod::resource)) {
-      const Json* const labels = at(*other, {"metadata", "labels"});
-      if (key_of(*other).ns != run.key.ns || uid_of(*other) == run.uid || !labels || !wanted ||
-          text_at(*other, {"spec", "nodeName"}) != there.name)
-        continue;
-      const std::string phase = text_at(*other, {"status", "phase"});
-      if (phase == "Failed" || phase == "Succeeded") continue;
-      if (std::ranges::all_of(wanted->as_object(), [&](const auto& one) {
-            const Json* const has = labels->as_object().if_contains(one.key());
-            return has && *has == one.value();
-          }))
-        return true;
-    }
-  }
-  return false;
-}
-
-/// Binds the Pod to one of these nodes.
-void Nodes::bind(Run& run, const std::vector<Node*>& fit) {
-  run.node = fit[dice_.below(fit.size())]->name;
+/// Binds the Pod to one of these nodes. Since Kubernetes 1.35 it gets the labels of the node's
+/// topology.
+void Nodes::bind(Run& run, const std::vector<Node*>& fitting) {
+  const Node& chosen = *fitting[dice_.below(fitting.size())];
+  run.node = chosen.name;
   (void)server_.change(kube::Pod::resource, run.key, [&](json::object& pod) {
     pod["spec"].as_object()["nodeName"] = run.node;
+    if (tells_zones_) part(part(pod, "metadata"), "labels")[kZoneLabel] = chosen.zone;
     pod["status"].as_object()["conditions"] =
         json::array{condition("PodScheduled", "True", "", "")};
   });
@@ -492,17 +460,15 @@ bool Nodes::schedule_in_memory(Run& run) {
   if (!pod || uid_of(*pod) != run.uid) return false;
   const Json* gates = pod->at("spec").as_object().if_contains("schedulingGates");
   if (gates && !gates->as_array().empty()) return false;
-  std::vector<Node*> fit;
-  for (Node& n : nodes_)
-    if (!n.down && !n.cordoned && is_selected(n, run) && !repels(n, run)) fit.push_back(&n);
-  if (fit.empty()) {
+  const std::vector<Node*> fitting = fit(run);
+  if (fitting.empty()) {
     set_status_at_once(run, [&](json::object& status) {
       status["conditions"] =
           json::array{condition("PodScheduled", "False", "Unschedulable", "no node fits")};
     });
     return false;
   }
-  bind(run, fit);
+  bind(run, fitting);
   run.dir = empty_data_dir();
   return true;
 }
@@ -1065,6 +1031,7 @@ void Nodes::corrupt_volume(const api::ObjectKey& claim) {
   if (!object) return;
   const auto found = volumes_.find(uid_of(*object));
   if (found == volumes_.end() || !found->second.dir) return;
+  if (!EtcdNet::owner_of(*found->second.dir)) return;  // No etcd has written there yet.
   corrupt(*found->second.dir);
   found->second.corrupt = true;
   for (auto& [uid, run] : runs_)

@@ -15,6 +15,7 @@
 #include "sim/scheduler.h"
 #include "sim/world/faults.h"
 #include "sim/world/mounts.h"
+#include "sim/world/placement.h"
 #include "sim/world/trace.h"
 
 namespace etcdop::sim {
@@ -89,6 +90,10 @@ class Nodes {
   void cordon(std::size_t index, bool on) { nodes_.at(index).cordoned = on; }
   /// Whether Pods stay on the node of their volume. Otherwise the node is random.
   void local_volumes(bool on) { local_volumes_ = on; }
+  /// Whether Pods get the labels of their node's topology, as since Kubernetes 1.35.
+  void tell_zones(bool on) { tells_zones_ = on; }
+  /// Three at most, in turn.
+  const std::string& zone_of(std::size_t index) const { return nodes_.at(index).zone; }
   std::size_t count() const { return nodes_.size(); }
   /// Kills the process of a Pod; the kubelet starts it again.
   void kill_etcd(const api::ObjectKey& pod);
@@ -138,8 +143,7 @@ class Nodes {
   std::string address_of(const api::ObjectKey& pod) const;
 
  private:
-  struct Node {
-    std::string name;
+  struct Node : Place {
     bool down = false, cordoned = false;
     Instant refuses_until{};
   };
@@ -161,7 +165,8 @@ class Nodes {
   void run_pod(const std::shared_ptr<Run>&);
   bool schedule(Run&);
   bool schedule_in_memory(Run&);
-  void bind(Run&, const std::vector<Node*>& fit);
+  std::vector<Node*> fit(const Run&);
+  void bind(Run&, const std::vector<Node*>& fitting);
   std::vector<std::string> command_of(const Run&) const;
   bool pull(Run&);
   void set_up(Run&);
@@ -186,8 +191,6 @@ class Nodes {
   bool refuse(Run&);
   bool is_full(const Run&) const;
   void die_of_full_disk(Run&);
-  bool repels(const Node&, const Run&) const;
-  bool is_selected(const Node&, const Run&) const;
   void kill_container(const api::ObjectKey& pod, const char* reason);
   void fail(Run&, const char* reason, const std::string& message);
   void set_ready(Run&, bool ready);
@@ -219,7 +222,7 @@ class Nodes {
   std::function<void(const std::string& node)> stops_;
   Restores* restores_ = nullptr;
   std::uint64_t restores_begun_ = 0;
-  bool local_volumes_ = false, stopping_ = false;
+  bool local_volumes_ = false, tells_zones_ = false, stopping_ = false;
 };
 
 }  // namespace etcdop::sim

@@ -163,8 +163,8 @@ using V4 = asio::ip::address_v4;
 using V6 = asio::ip::address_v6;
 
 /// The IPv4 addresses that a packet to this address may be translated to: mapped and compatible
-/// (RFC 4291), 6to4 (RFC 3056), NAT64 (RFC 6052), also with a local prefix (RFC 8215). The length of
-/// a local prefix is not known: where a shorter one would end, a longer one has zeros, and the
+/// (RFC 4291), 6to4 (RFC 3056), NAT64 (RFC 6052), also with a local prefix (RFC 8215). The length
+/// of a local prefix is not known: where a shorter one would end, a longer one has zeros, and the
 /// network 0.0.0.0/8 is no destination.
 std::vector<V4> embedded_in(const V6& address) {
   const auto b = address.to_bytes();

@@ -103,14 +103,14 @@ TEST(AsioLoop, N11_WhoMayReachOthersOnlyReachesNeitherItselfNorMetadata) {
     auto listener = loop.listen("127.0.0.1", 0);
     ASSERT_TRUE(listener);
     const std::string port = std::to_string((*listener)->local_port());
-    for (const char* host : {"localhost", "127.0.0.1", "127.9.9.9", "::1", "0.0.0.0",
-                             "::", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1",
-                             // Metadata of clouds, and addresses that are translated to them.
-                             "100.100.100.200", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254",
-                             "::127.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b::7f00:1",
-                             "64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1:a9fe:a9:fe00:808:808",
-                             "64:ff9b:1:a9:fe:a9fe::", "64:ff9b:1:0:a9:fea9:fe00::",
-                             "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::1"})
+    for (const char* host :
+         {"localhost", "127.0.0.1", "127.9.9.9", "::1", "0.0.0.0", "::", "::ffff:127.0.0.1",
+          "169.254.169.254", "fe80::1",
+          // Metadata of clouds, and addresses that are translated to them.
+          "100.100.100.200", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254", "::127.0.0.1",
+          "64:ff9b::a9fe:a9fe", "64:ff9b::7f00:1",
+          "64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1:a9fe:a9:fe00:808:808", "64:ff9b:1:a9:fe:a9fe::",
+          "64:ff9b:1:0:a9:fea9:fe00::", "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::1"})
       EXPECT_TRUE(loop.connect(host, port, Reach::Beyond).failed_with(Code::Invalid)) << host;
     // A store that an IPv6-only cluster reaches by NAT64; this machine has no route to it.
     for (const char* host :

@@ -267,8 +267,7 @@ struct Actor {
     std::vector<std::string> names{auth_secret_name(seen.cluster.metadata.name)};
     for (const ManagedSecret& one : managed_secrets_of(seen.cluster)) names.push_back(one.name);
     for (const std::string& name : names) {
-      with.credentials.secrets.expire({ns(), name});
-      auto there = with.credentials.secrets.get({ns(), name});
+      auto there = with.credentials.secrets.ask({ns(), name});
       if (there.failed_with(Code::NotFound)) continue;
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;

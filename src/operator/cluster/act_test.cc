@@ -645,6 +645,25 @@ TEST_F(AdoptTest, K17_AnOwnerThatIsNoControllerBecomesOne) {
   EXPECT_EQ(owners[0].at("controller"), true);
 }
 
+/// Seed 402249: the Secret that the API server did not show was passed over, and belonged to the
+/// earlier EtcdCluster ever after.
+TEST_F(AdoptTest, K17_NoMemberIsAdoptedBeforeEachSecretHasBeenSeen) {
+  api.put(kube::SecretObject::resource,
+          {{"metadata", meta("db-operator-auth")}, {"data", json::object{}}});
+  world.spawn([&] { EXPECT_TRUE(credentials.secrets.get({"prod", "db-operator-auth"})); });
+  world.run();
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Get || !(call.resource == kube::SecretObject::resource))
+      return std::nullopt;
+    return Error{Code::Unavailable, "try again"};
+  });
+  EXPECT_TRUE(done(step).failed_with(Code::Unavailable));
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
+  api.before(nullptr);
+  ASSERT_TRUE(done(step));
+  EXPECT_EQ(owner(kube::SecretObject::resource, "db-operator-auth"), seen.cluster.metadata.uid);
+}
+
 TEST_F(AdoptTest, K17_AnObjectOfAnotherOwnerIsLeftAlone) {
   const json::array other{json::object{
       {"apiVersion", "v1"}, {"kind", "K"}, {"name", "n"}, {"uid", "o-1"}, {"controller", true}}};

@@ -9,6 +9,11 @@ namespace etcdop::cluster {
 
 bool lost(const Seat& seat) { return seat.object && seat.object->lost; }
 
+bool has_data_in_memory(const Observation& seen, const Seat& seat) {
+  const bool memory = seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory;
+  return seat.object && memory != seat.object->other_medium;
+}
+
 bool healthy(const Seat& seat) {
   return seat.answer && seat.answer->leader != etcd::MemberId{} && !lost(seat);
 }

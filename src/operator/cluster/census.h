@@ -34,6 +34,8 @@ constexpr int quorum(int voters) { return voters / 2 + 1; }
 
 /// Its data is lost or unreadable, whatever it answers.
 bool lost(const Seat& seat);
+/// Its own EtcdMember says so: an earlier EtcdCluster of that name may have had another medium.
+bool has_data_in_memory(const Observation& seen, const Seat& seat);
 /// Answered in this pass, knows a leader and has its data.
 bool healthy(const Seat& seat);
 /// In etcd's list, but never started.

@@ -37,9 +37,9 @@ bool past_deadline(const Observation& seen, WallTime since) {
 /// gives_way), however short the deadline is: else one would be created after the other. A removed
 /// voter has a place only with its data in memory.
 bool is_stuck(const View& view, WallTime since) {
-  const bool memory = view.seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory;
   const auto in_the_way = [&](const Seat* s) {
-    return s->listed ? !s->listed->learner && healthy(*s) : memory && s->object->voter && s->pod;
+    return s->listed ? !s->listed->learner && healthy(*s)
+                     : s->object->voter && s->pod && has_data_in_memory(view.seen, *s);
   };
   const bool too_early = view.seen.now - since <= std::chrono::seconds(2 * kBlockedLong);
   return past_deadline(view.seen, since) &&
@@ -95,11 +95,10 @@ bool keeps_up_with(const Observation& seen, const Seat& seat) {
 
 /// Whether a removed voter whose data is in memory makes room for its replacement: its Pod would
 /// keep it from starting. All voters that etcd has are healthy, and have caught up.
-bool gives_way(const View& view) {
+bool gives_way(const View& view, const Seat& removed) {
   const auto keeps_up = [&](const Seat* s) { return keeps_up_with(view.seen, *s); };
-  return view.seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory &&
-         replacement_has_no_place(view.census) && !view.census.voters.empty() &&
-         std::ranges::all_of(view.census.voters, keeps_up);
+  return has_data_in_memory(view.seen, removed) && replacement_has_no_place(view.census) &&
+         !view.census.voters.empty() && std::ranges::all_of(view.census.voters, keeps_up);
 }
 
 }  // namespace
@@ -132,7 +131,7 @@ const Seat* leaves_first(const Observation& seen, const Census& census) {
 Verdict release(const View& view) {
   for (const Seat* seat : view.census.leaving)
     if (!seat->listed && seat->object->has_finalizer &&
-        (!seat->object->voter || view.staying() >= view.census.want || gives_way(view)))
+        (!seat->object->voter || view.staying() >= view.census.want || gives_way(view, *seat)))
       return ReleaseMember{seat->name, seat->object->uid};
   return Skip{};
 }

@@ -1901,6 +1901,16 @@ TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
   EXPECT_EQ(step_for("a:V* c:N!v d:Us", 120, in_memory), "release-member c")
       << "seed 235: one of three is left, and is all that etcd has";
   EXPECT_EQ(step_for("a:V* b:V+ c:N!v d:Us", 120, no_step), "none") << "its volume takes no place";
+  const auto other_medium = [](Observation& o) { seat(o, "c").object->other_medium = true; };
+  EXPECT_EQ(step_for("a:V* b:V+ c:N!v d:Us", 120, other_medium), "release-member c")
+      << "seed 402274: an earlier EtcdCluster had its data in memory";
+  EXPECT_EQ(step_for("a:V* b:V+ c:N!v d:Us", 120,
+                     [&](Observation& o) {
+                       in_memory(o);
+                       other_medium(o);
+                     }),
+            "none")
+      << "it has a volume";
   bool memory = false, has_pod = true;
   const auto waits_for = [&](std::int64_t seconds, const char* seats) {
     return step_for(seats, std::int64_t{0}, [&](Observation& o) {

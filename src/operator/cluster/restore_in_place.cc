@@ -290,10 +290,6 @@ class RestoreInPlace {
   Plan out_;
 };
 
-/// Data in memory could not be kept for a rollback. A user has made the EtcdCluster the owner of an
-/// EtcdMember that another one made.
-bool has_data_in_memory(const Seat& seat) { return seat.object && seat.object->other_medium; }
-
 }  // namespace
 
 void note_birth(const Observation& seen, EtcdClusterStatus& status) {
@@ -334,7 +330,9 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
     return;
   if (keeps_from_founding(seen, status)) return;  // An EtcdRestore in Git is no consent.
   if (seen.split) return;  // A rollback could not tell which members are to run again.
-  if (std::ranges::any_of(seen.seats, has_data_in_memory)) return;
+  // Data in memory could not be kept for a rollback. A user has made the EtcdCluster the owner of
+  // an EtcdMember that another one made.
+  if (std::ranges::any_of(seen.seats, [&](auto& s) { return has_data_in_memory(seen, s); })) return;
   // A Service that is not ours could still lead clients here.
   if (seen.headless_service != Child::AsMade || seen.client_service != Child::AsMade) return;
   note_birth(seen, status);  // The cluster may have been founded a moment ago.

@@ -1,6 +1,7 @@
 #include "operator/credentials/secrets.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace etcdop {
@@ -39,6 +40,17 @@ Result<Secrets::Value> Secrets::get(const api::ObjectKey& key) {
   }
   Entry& entry = entries_[key];
   entry.used = executor_.now();
+  return entry.value;
+}
+
+Result<Secrets::Value> Secrets::ask(const api::ObjectKey& key) {
+  auto read = api_.get<kube::SecretObject>(key);
+  std::optional<Error> failed;
+  if (!read) failed = read.error();
+  Entry& entry = entries_[key];
+  entry.used = executor_.now();
+  keep(entry, std::move(read));
+  if (failed) return *failed;
   return entry.value;
 }
 

@@ -27,6 +27,8 @@ class Secrets {
   /// The same pointer as long as its version is the same. While the API does not answer: the last
   /// known value. NotFound: it does not exist. Suspends.
   Result<Value> get(const api::ObjectKey&);
+  /// The same, read now: an error while the API does not answer. Suspends.
+  Result<Value> ask(const api::ObjectKey&);
   /// That value is invalid: the Secret is read again sooner.
   void doubt(const api::ObjectKey&, const Value&);
   /// The next get() reads it again.

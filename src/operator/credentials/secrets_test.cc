@@ -109,6 +109,27 @@ TEST_F(SecretsTest, WhatWasKnownStaysWhileTheApiDoesNotAnswer) {
   EXPECT_TRUE(get().failed_with(Code::Unavailable)) << "there is nothing to go on with";
 }
 
+TEST_F(SecretsTest, WhoAsksHearsThatTheApiDoesNotAnswer) {
+  const auto ask = [&] {
+    Result<Secrets::Value> out = Error{Code::Cancelled, "it has not come back"};
+    world.spawn([&] { out = secrets.ask(kKey); });
+    world.run();
+    return out;
+  };
+  put("old");
+  EXPECT_EQ(text(), "old");
+  put("new");
+  EXPECT_EQ((*ask())->value("password").reveal(), "new");
+  EXPECT_EQ(text(), "new");
+  api_fails(true);
+  EXPECT_TRUE(ask().failed_with(Code::Unavailable));
+  EXPECT_EQ(text(), "new") << "it is known all the same";
+  api_fails(false);
+  shelf.erase(kKey.name);
+  EXPECT_TRUE(ask().failed_with(Code::NotFound));
+  EXPECT_TRUE(get().failed_with(Code::NotFound));
+}
+
 TEST_F(SecretsTest, TheSameVersionIsTheSamePointer) {
   put("one");
   const auto one = *get();
