@@ -618,6 +618,24 @@ TEST_F(ScenarioOfPeople, S41_SomebodyErasesAllMembersAndTheirFinalizers) {
   EXPECT_EQ(left_over(), 0U);
 }
 
+/// As Argo CD does: the EtcdCluster goes last. Meanwhile nothing is made again.
+TEST_F(ScenarioOfPeople, AClusterThatIsDeletedInTheForegroundGoes) {
+  settled_cluster(3);
+  const auto made_before =
+      made(v1::EtcdMember::resource) + made(kube::Pod::resource) + made(kube::Service::resource);
+  bool gone = false;
+  by_hand([&] {
+    world.delete_in_foreground(kKey);
+    gone = true;
+  });
+  EXPECT_TRUE(gone);
+  world.run_for(60s);
+  EXPECT_EQ(left_over(), 0U);
+  EXPECT_EQ(
+      made(v1::EtcdMember::resource) + made(kube::Pod::resource) + made(kube::Service::resource),
+      made_before);
+}
+
 /// `kubectl delete etcdcluster db --cascade=orphan`, and the EtcdCluster is applied again.
 class ScenarioOfOrphans : public ScenarioOfPeople {
  protected:

@@ -3,6 +3,7 @@
 
 #include "agent/manifest.h"
 #include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshot.h"
@@ -43,6 +44,11 @@ json::object owner_of(const api::Resource& r, const std::string& name, const std
           {"uid", uid},
           {"controller", true},
           {"blockOwnerDeletion", true}};
+}
+bool is_owned_by(const Json& object, const Json& uid) {
+  const Json* const owners = object.at("metadata").as_object().if_contains("ownerReferences");
+  return owners && std::ranges::any_of(owners->as_array(),
+                                       [&](const Json& owner) { return owner.at("uid") == uid; });
 }
 constexpr const char* kVersions[] = {"3.5.25", "3.5.35", "3.6.15", "3.6.16", "3.7.3", "3.8.0"};
 }  // namespace
@@ -462,7 +468,7 @@ void World::people() {
     if (dice_.one_in(4)) orphan_member(*key);
     const bool comes_back = dice_.one_in(2);
     delete_object(v1::EtcdMember::resource, *key);
-    if (comes_back) spawn([this, copy = *member] { apply_member_again(copy); });
+    if (comes_back) spawn([this, copy = *member] { create_again(v1::EtcdMember::resource, copy); });
   });
   every(Fault::UserServices, 20s, 100s, [this] {
     const auto& kind =
@@ -507,10 +513,12 @@ void World::people() {
   every(Fault::UserLabels, 10s, 100s, [this] { edit_some_object(); });
   every(Fault::UserFields, 10s, 60s, [this] { edit_some_field(); });
   every(Fault::UserChildren, 10s, 60s, [this] { edit_some_child(); });
+  every(Fault::UserOrders, 10s, 60s, [this] { order_again(); });
   every(Fault::UserCluster, 60s, 300s, [this] {
     const auto key = any_cluster();
     if (!key) return;
-    delete_cluster(*key);
+    if (dice_.one_in(2)) delete_in_foreground(*key);
+    else delete_cluster(*key);
     const Instant give_up = time_.now() + 100s;
     while (server_.look(v1::EtcdCluster::resource, *key) && time_.now() < give_up)
       if (time_.sleep(dice_.between(100ms, 5s)) != Woken::Ready) return;
@@ -521,14 +529,39 @@ void World::people() {
 /// Takes the owner with that UID out of what it owns of this kind, as the garbage collector does
 /// before an object that is deleted with `orphan` goes (orphanDependents).
 void World::disown(const api::Resource& r, const Json& uid) {
-  const auto is_it = [&](const Json& owner) { return owner.at("uid") == uid; };
   for (const auto& object : server_.look_all(r)) {
-    const Json* const owners = object->at("metadata").as_object().if_contains("ownerReferences");
-    if (!owners || !std::ranges::any_of(owners->as_array(), is_it)) continue;
+    if (!is_owned_by(*object, uid)) continue;
     (void)server_.change(r, key_of(*object), [&](json::object& edited) {
       edited.at("metadata").as_object().erase("ownerReferences");
     });
   }
+}
+
+/// As `kubectl delete etcdcluster --cascade=foreground`, and as Argo CD does: the EtcdCluster goes
+/// after all that it owns. Source: processDeletingDependentsItem in
+/// pkg/controller/garbagecollector.
+void World::delete_in_foreground(const api::ObjectKey& key) {
+  const api::Resource kinds[] = {v1::EtcdMember::resource, kube::Service::resource,
+                                 kube::PodDisruptionBudget::resource, kube::SecretObject::resource};
+  const Json uid = server_.look(v1::EtcdCluster::resource, key)->at("metadata").at("uid");
+  const auto set_finalizers = [&](json::array finalizers) {
+    (void)server_.change(v1::EtcdCluster::resource, key, [&](json::object& cluster) {
+      cluster.at("metadata").as_object()["finalizers"] = std::move(finalizers);
+    });
+  };
+  trace_.add("user", "deletes after all that it owns:");
+  set_finalizers({"foregroundDeletion"});
+  delete_cluster(key);
+  for (bool waits = true; std::exchange(waits, false);) {
+    for (const api::Resource& r : kinds)
+      for (const auto& object : server_.look_all(r)) {
+        if (!is_owned_by(*object, uid)) continue;
+        waits = true;
+        if (!terminating(*object)) (void)server_.remove(r, key_of(*object));
+      }
+    if (waits && time_.sleep(dice_.between(100ms, 2s)) != Woken::Ready) return;
+  }
+  set_finalizers({});
 }
 
 /// As `kubectl delete etcdmember --cascade=orphan`, before the deletion itself.
@@ -539,29 +572,48 @@ void World::orphan_member(const api::ObjectKey& key) {
     disown(r, uid);
 }
 
-/// A user, or a backup tool, creates a member again that was deleted: its labels and its spec,
+/// A user, or a backup tool, creates an object again that was deleted: its labels and its spec,
 /// without status and owner.
-void World::apply_member_again(const Json& before) {
+void World::create_again(const api::Resource& kind, const Json& before) {
   const api::ObjectKey key = key_of(before);
   const Instant give_up = time_.now() + 100s;
   bool is_there = true;
   while (is_there) {
     if (time_.sleep(dice_.between(100ms, 20s)) != Woken::Ready || time_.now() > give_up) return;
-    is_there = server_.look(v1::EtcdMember::resource, key) != nullptr;
+    is_there = server_.look(kind, key) != nullptr;
   }
-  trace_.add("user", "creates EtcdMember " + to_string(key) + " again");
+  if (faults_.healed()) return;
+  trace_.add("user", "creates " + std::string(kind.kind) + " " + to_string(key) + " again");
   json::object metadata{{"name", key.name}, {"namespace", key.ns}};
   if (const Json* labels = before.at("metadata").as_object().if_contains("labels"))
     metadata["labels"] = *labels;
-  (void)server_.put(v1::EtcdMember::resource,
-                    {{"metadata", std::move(metadata)}, {"spec", before.at("spec")}});
+  (void)server_.put(kind, {{"metadata", std::move(metadata)}, {"spec", before.at("spec")}});
+}
+
+/// A user deletes an order for one piece of work or for many, and applies it again as it stands in
+/// Git. With `orphan`, its Jobs and its EtcdSnapshots stay.
+void World::order_again() {
+  const api::Resource kinds[] = {v1::EtcdSnapshot::resource, v1::EtcdSnapshotSchedule::resource,
+                                 v1::EtcdRestore::resource, v1::EtcdDefrag::resource};
+  const api::Resource& kind = kinds[dice_.below(std::size(kinds))];
+  const bool orphan = dice_.one_in(2);
+  const auto key = any_of(kind);
+  if (!key) return;
+  const ApiServer::Object before = server_.look(kind, *key);
+  if (orphan) {
+    trace_.add("user", "orphans what belongs to " + std::string(kind.kind) + " " + to_string(*key));
+    for (const api::Resource& r : {kJobs, v1::EtcdSnapshot::resource})
+      disown(r, before->at("metadata").at("uid"));
+  }
+  delete_object(kind, *key);
+  create_again(kind, *before);
 }
 
 /// A user deletes the EtcdCluster and applies what stands in Git: its spec, without status. Its
 /// volumes stay; with `orphan`, everything that it owned does.
 void World::apply_again(const api::ObjectKey& key, bool orphan) {
   const auto cluster = server_.look(v1::EtcdCluster::resource, key);
-  if (!cluster || cluster->at("metadata").as_object().contains("deletionTimestamp")) return;
+  if (!cluster || terminating(*cluster)) return;
   const Json spec = cluster->at("spec");
   const Json uid = cluster->at("metadata").at("uid");
   trace_.add("user", std::string(orphan ? "orphans what belongs to " : "saves the volumes of ") +
@@ -593,16 +645,19 @@ void World::edit_some_object() {
   const api::Resource& kind = kinds[dice_.below(std::size(kinds))];
   const auto key = any_of(kind);
   if (!key || is_of_job(*server_.look(kind, *key))) return;  // Its controller takes it back.
-  const auto what = dice_.below(3);
-  constexpr const char* kFields[] = {"labels", "annotations", "ownerReferences"};
+  const auto what = dice_.below(4);
+  constexpr const char* kFields[] = {"labels", "annotations", "ownerReferences", "finalizers"};
+  // A user who ends a deletion so gets what was asked for.
+  if (what == 3 && (terminating(*server_.look(kind, *key)) || kind != v1::EtcdMember::resource))
+    return;
   trace_.add("user",
              std::string("edits ") + kFields[what] + " of " + kind.kind + " " + to_string(*key));
   (void)server_.change(kind, *key, [&](json::object& object) {
     json::object& metadata = object.at("metadata").as_object();
     Json* const field = metadata.if_contains(kFields[what]);
     if (!field) return;
-    if (what == 2) {
-      metadata.erase("ownerReferences");
+    if (what >= 2) {
+      metadata.erase(kFields[what]);
       return;
     }
     json::object& texts = field->as_object();

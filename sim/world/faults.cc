@@ -22,7 +22,7 @@ constexpr const char* kNames[] = {
     "user-keeps-volumes", "user-labels",    "etcd-hung",       "slow-defrag",     "slow-disk",
     "foreign-data",       "one-way-dials",  "old-crds",        "old-build",       "webhook-slow",
     "webhook-rewrites",   "late-policy",    "sidecars",        "disk-full",       "user-children",
-    "user-fields"};
+    "user-fields",        "user-orders"};
 
 /// Faults under which the operator is known to do wrong, and faults that too few worlds have had
 /// yet. No seed draws them; `--faults` takes them.

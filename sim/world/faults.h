@@ -82,6 +82,7 @@ enum class Fault {
   DiskFull,          ///< The volume of a member is full for a while: its etcd ends at each start.
   UserChildren,      ///< A user edits the spec of what we made.
   UserFields,        ///< A user edits other fields of an EtcdCluster, and puts them back later.
+  UserOrders,        ///< A user deletes EtcdSnapshots and EtcdRestores, and applies them again.
   kCount,
 };
 

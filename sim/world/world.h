@@ -97,6 +97,8 @@ class World {
   void scale(const api::ObjectKey&, int replicas);
   void set_version(const api::ObjectKey&, const std::string& version);
   void delete_cluster(const api::ObjectKey&);
+  /// The same, and what it owns goes before it. Suspends until all is gone.
+  void delete_in_foreground(const api::ObjectKey&);
   /// Writes much and compacts it away: soon every member's file has free space.
   void fragment(const api::ObjectKey& cluster);
   /// Creates an EtcdDefrag `name` of every member of that cluster, whatever they would reclaim.
@@ -243,7 +245,8 @@ class World {
   void disown(const api::Resource&, const Json& uid);
   void set_owner(const api::Resource&, const api::ObjectKey&, const json::object& owner);
   void orphan_member(const api::ObjectKey&);
-  void apply_member_again(const Json& before);
+  void create_again(const api::Resource& kind, const Json& before);
+  void order_again();
   void give_volume(const api::v1alpha2::EtcdMember&);
   void end_pod_conflict(const api::v1alpha2::EtcdMember&);
   Result<Done> within_pods(const Json& pod) const;
