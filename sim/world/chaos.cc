@@ -639,9 +639,12 @@ void World::apply_again(const api::ObjectKey& key, bool orphan) {
 
 /// As `kubectl edit` of something that the operator made.
 void World::edit_some_object() {
-  const api::Resource kinds[] = {kube::Pod::resource, v1::EtcdMember::resource,
-                                 kube::Service::resource, kube::PodDisruptionBudget::resource,
-                                 kube::PersistentVolumeClaim::resource};
+  const api::Resource kinds[] = {kube::Pod::resource,
+                                 v1::EtcdMember::resource,
+                                 kube::Service::resource,
+                                 kube::PodDisruptionBudget::resource,
+                                 kube::PersistentVolumeClaim::resource,
+                                 kube::SecretObject::resource};
   const api::Resource& kind = kinds[dice_.below(std::size(kinds))];
   const auto key = any_of(kind);
   if (!key || is_of_job(*server_.look(kind, *key))) return;  // Its controller takes it back.
@@ -896,14 +899,6 @@ bool World::authority_went_with_its_owner(const v1::EtcdCluster& cluster) const 
   });
 }
 
-bool World::has_two_etcds(const api::ObjectKey& key) const {
-  std::set<etcd::ClusterId> ids;
-  for (const api::ObjectKey& name : members_of(key))
-    if (const auto dir = nodes_.data_of_member(name))
-      if (const auto owner = EtcdNet::owner_of(*dir)) ids.insert(owner->first);
-  return ids.size() > 1;
-}
-
 /// Whether its condition says that only another EtcdCluster helps: a first member in memory whose
 /// Pod was lost or refused, or a CA of which users have no backup.
 bool World::is_hopeless(const api::ObjectKey& key) const {
@@ -911,10 +906,10 @@ bool World::is_hopeless(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (lost_authority && cluster && authority_went_with_its_owner(*cluster)) return true;
   const auto about = told(key, v1::kAvailable);
-  if (about.reason != v1::kBootstrapFailed) return false;
+  if (!cluster || about.reason != v1::kBootstrapFailed) return false;
   return lost_authority ||
          (about.message.find("belong to different etcd clusters") != std::string::npos &&
-          has_two_etcds(key)) ||
+          oracles_.sees_two_etcds(*cluster)) ||
          about.message.find("delete the EtcdCluster and create it again") != std::string::npos;
 }
 
@@ -1012,9 +1007,14 @@ void World::give_owner(const api::ObjectKey& key) {
 void World::give_children(const api::ObjectKey& key) {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return;
-  for (const auto& [r, name] : {std::pair(kube::Service::resource, key.name),
-                                std::pair(kube::Service::resource, key.name + "-client"),
-                                std::pair(kube::PodDisruptionBudget::resource, key.name)}) {
+  std::vector<std::pair<api::Resource, std::string>> all{
+      {kube::Service::resource, key.name},
+      {kube::Service::resource, key.name + "-client"},
+      {kube::PodDisruptionBudget::resource, key.name},
+      {kube::SecretObject::resource, key.name + "-operator-auth"}};
+  for (const ManagedSecret& secret : managed_secrets_of(*cluster))
+    all.emplace_back(kube::SecretObject::resource, secret.name);
+  for (const auto& [r, name] : all) {
     const std::string words = std::string(r.kind) + " " + name + " has no owner";
     if (std::ranges::none_of(cluster->status.conditions, [&](const api::Condition& c) {
           return c.message.find(words) != std::string::npos;

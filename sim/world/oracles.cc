@@ -93,13 +93,16 @@ struct Oracles::Facts {
     return std::ranges::any_of(members, [](const Member& one) { return one.process.has_value(); });
   }
   bool has_data() const { return std::ranges::any_of(members, &Member::has_data); }
+  /// As their data says; before the cluster has an etcd, also as their tokens do (seed 501771).
   std::size_t etcds() const {
     std::set<etcd::ClusterId> all;
+    std::set<std::string> tokens;
     for (const Member& one : members) {
       if (one.process && one.process->cluster.value != 0) all.insert(one.process->cluster);
       else if (one.etcd) all.insert(*one.etcd);
+      if (one.object->metadata.controller()) tokens.insert(one.object->spec.cluster_token);
     }
-    return all.size();
+    return id.value == 0 ? std::max(all.size(), tokens.size()) : all.size();
   }
   /// A member that never started has no name yet, and its URL begins with it.
   static bool is_of(const EtcdNet::Member& one, const Member& known) {
@@ -217,6 +220,10 @@ void Oracles::check_types(const Json& object) {
       checker_.violated("InternalError", to_string(key_of(object)) + ": " +
                                              std::string(c.at("message").as_string()));
   }
+}
+
+bool Oracles::sees_two_etcds(const v1::EtcdCluster& cluster) const {
+  return facts_of(cluster).etcds() > 1;
 }
 
 Oracles::Facts Oracles::facts_of(const v1::EtcdCluster& cluster) const {

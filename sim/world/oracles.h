@@ -32,6 +32,8 @@ class Oracles {
   Oracles(const Clock&, ApiServer&, const EtcdNet&, const Nodes&, const Clients&, const Faults&,
           Checker&);
   void look(const Missing&);
+  /// Whether its members are of different etcds.
+  bool sees_two_etcds(const api::v1alpha2::EtcdCluster&) const;
   /// No operator can look or write now, or its view is known to be wrong: it has `after` to find
   /// out.
   void hindered(Duration after) {

@@ -252,7 +252,6 @@ class World {
   Result<Done> within_pods(const Json& pod) const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
-  bool has_two_etcds(const api::ObjectKey& cluster) const;
   bool authority_went_with_its_owner(const api::v1alpha2::EtcdCluster&) const;
   std::string serial_of(const std::string& certificate) const;
   Life* any_life();

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "api/v1alpha2/names.h"
 #include "base/base64.h"
 #include "kube/secret_object.h"
 #include "sys/x509.h"
@@ -37,6 +38,14 @@ class SecretShelf {
     put(name,
         {{"tls.crt", identity.certificate}, {"tls.key", identity.key.reveal()}, {"ca.crt", ca}},
         owner);
+  }
+  /// As a user who takes its owner away. It keeps the label that the operator gives it.
+  void disown(const std::string& name, const std::string& cluster) {
+    api_.change(kube::SecretObject::resource, {"prod", name}, [&](json::object& object) {
+      json::object& meta = object.at("metadata").as_object();
+      meta.erase("ownerReferences");
+      meta["labels"].emplace_object()[api::v1alpha2::kClusterLabel] = cluster;
+    });
   }
   void erase(const std::string& name) { api_.erase(kube::SecretObject::resource, {"prod", name}); }
   /// How often the Secret was read.

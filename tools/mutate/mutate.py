@@ -62,7 +62,7 @@ KILLERS = (
     Killer("passes", "src/operator/passes/passes_test", (FAST,), "src/operator/passes/"),
     Killer("pods", "src/operator/pods/pods_test", (FAST,), "src/operator/pods/"),
     Killer("api", "api/api_test", (FAST,), "api/"),
-    Killer("credentials", "src/operator/credentials/credentials_test", (FAST,), "src/operator/credentials/"),
+    Killer("credentials", "src/operator/credentials/credentials_test", (FAST,), "src/operator/(credentials|passes)/"),
     Killer("agents", "src/operator/agents/agents_test", (FAST,), "src/operator/agents/"),
     Killer("etcd", "src/etcd/etcd_test", (FAST,), "src/etcd/"),
     Killer("http", "src/http/http_test", (FAST,), "src/http/"),

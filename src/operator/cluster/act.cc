@@ -272,11 +272,15 @@ struct Actor {
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;
       if (!lacks_only_owner(meta, seen.cluster)) continue;
-      auto owned = give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster, meta,
-                                                  ownership(meta, seen.cluster));
-      if (auto done = noted(name, std::move(owned)); !done) return done;
+      if (auto done = own_secret(meta); !done) return done;
     }
     return Done{};
+  }
+
+  Result<Done> own_secret(const api::ObjectMeta& secret) const {
+    return noted(secret.name,
+                 give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster, secret,
+                                                ownership(secret, seen.cluster)));
   }
 
   Result<Done> adopt_member(const OfMember& member) const {
@@ -466,11 +470,16 @@ struct Actor {
   Result<Done> write_secret(const std::string& name, const char* type, json::object data) const {
     const api::ObjectKey key{ns(), name};
     auto there = with.credentials.secrets.get(key);
-    if (there && !is_ours((*there)->metadata, seen.cluster.metadata.uid))
+    if (!there) return create_secret(name, type, data);
+    const api::ObjectMeta& meta = (*there)->metadata;
+    if (!is_made_for(seen.cluster, meta))
       return Error{Code::AlreadyExists,
-                   "Secret " + name + " belongs to another owner: rename it or the cluster"};
-    return there ? change_secret((*there)->metadata, std::move(data))
-                 : create_secret(name, type, data);
+                   "Secret " + name + about_owner(seen.cluster, meta.owner_references.empty())};
+    if (is_ours(meta, seen.cluster.metadata.uid)) return change_secret(meta, std::move(data));
+    auto owned = own_secret(meta);
+    if (!owned) return owned;
+    auto mine = with.credentials.secrets.get(key);
+    return mine ? change_secret((*mine)->metadata, std::move(data)) : Result<Done>(mine.error());
   }
 
   Result<Done> create_secret(const std::string& name, const char* type,

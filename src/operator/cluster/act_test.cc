@@ -217,8 +217,28 @@ TEST_F(ActTest, SomebodyElsesSecretIsLeftAlone) {
   const auto result = done(RecordPassword{});
   ASSERT_TRUE(result.failed_with(Code::AlreadyExists));
   EXPECT_EQ(result.error().message,
-            "Secret db-operator-auth belongs to another owner: rename it or the cluster");
+            "Secret db-operator-auth has no owner: make EtcdCluster db its owner, or rename one of "
+            "them");
   EXPECT_EQ(writes(), 0);
+}
+
+/// A user took its owner away; the next write gives it back.
+TEST_F(ActTest, K17_ASecretThatHasLostItsOwnerGetsItBackWhenItIsWritten) {
+  api.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
+  v1::EtcdClusterSpec spec;
+  spec.version = "3.6.16";
+  spec.auth = seen.cluster.spec.auth;
+  seen.cluster = api.put<v1::EtcdCluster>(
+      {{"metadata", {{"name", "db"}, {"namespace", "prod"}}}, {"spec", api::encode(spec)}});
+  seen.cluster.status.cluster_id = "00000000000000c1";
+  shelf.put("db-operator-auth", testing::SecretShelf::Texts{{"password", "before"}},
+            seen.cluster.metadata.uid);
+  shelf.disown("db-operator-auth", "db");
+  ASSERT_TRUE(done(RecordPassword{}));
+  const Json now = *api.find(kube::SecretObject::resource, {"prod", "db-operator-auth"});
+  EXPECT_EQ(now.at("metadata").at("ownerReferences").as_array().at(0).at("uid").as_string(),
+            seen.cluster.metadata.uid);
+  EXPECT_EQ(text("db-operator-auth", "password"), "before") << "it is known all the while";
 }
 
 TEST_F(ActTest, WhatSomebodyWroteMeanwhileIsReadAgainFirst) {

@@ -31,14 +31,6 @@ bool is_kept(const kube::PodDisruptionBudget& stored, const Json& wanted) {
          stored.spec.min_available == wanted.at("spec").at("minAvailable");
 }
 
-/// Why an object of a name that we need is not ours, and the remedy.
-std::string about_owner(const api::ObjectMeta& meta, const EtcdCluster& cluster) {
-  return meta.owner_references.empty()
-             ? " has no owner: make EtcdCluster " + cluster.metadata.name +
-                   " its owner, or rename one of them"
-             : " belongs to another owner: rename it or the cluster";
-}
-
 /// Whether an object still selects Pods as ours do. A user who changed that, too, has taken it
 /// over.
 bool selects_ours(const std::map<std::string, std::string>& selector, const EtcdCluster& cluster) {
@@ -135,8 +127,9 @@ Result<bool> Children::put_right(kube::Store<T>& store, const Observation& seen,
   if (!made)
     return Error(made.error()).during(std::string("create ") + T::resource.kind + " " + name);
   if (!is_ours(made->metadata, seen.cluster.metadata.uid))
-    return Error{Code::AlreadyExists, std::string(T::resource.kind) + " " + name +
-                                          about_owner(made->metadata, seen.cluster)};
+    return Error{Code::AlreadyExists,
+                 std::string(T::resource.kind) + " " + name +
+                     about_owner(seen.cluster, made->metadata.owner_references.empty())};
   store.wrote(std::move(*made));
   return true;  // The next pass repairs what admission changed.
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "operator/cluster/objects.h"
+#include "operator/cluster/remains.h"
 #include "operator/credentials/tls.h"
 
 namespace etcdop::cluster {
@@ -105,7 +106,7 @@ std::string authority_trouble(const Observation& seen) {
     if (!known) continue;
     const std::string whose = "Secret " + secret.name;
     if (known->unread.empty() && !known->ours)
-      return whose + " belongs to another owner: rename it or the cluster";
+      return whose + about_owner(seen.cluster, known->ownerless);
     if (secret.kind != ManagedSecret::Kind::Authority || due_of(seen, secret, {}) != Due::No)
       continue;
     if (!known->missing && !known->unread.empty()) return whose + " " + known->unread;

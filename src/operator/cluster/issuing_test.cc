@@ -282,6 +282,12 @@ TEST(Issuing, WhyNothingCanBeMadeIsSaid) {
   EXPECT_EQ(trouble([](auto& o) { secret(o, "db-client-tls").ours = false; }),
             "Secret db-client-tls belongs to another owner: rename it or the cluster");
   EXPECT_EQ(trouble([](auto& o) {
+              secret(o, "db-client-tls").ours = false;
+              secret(o, "db-client-tls").ownerless = true;
+            }),
+            "Secret db-client-tls has no owner: make EtcdCluster db its owner, or rename one of "
+            "them");
+  EXPECT_EQ(trouble([](auto& o) {
               secret(o, "db-client-ca") = {.secret = "db-client-ca", .unread = "cannot be read: x"};
             }),
             "Secret db-client-ca cannot be read: x");

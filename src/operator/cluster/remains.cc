@@ -206,6 +206,12 @@ bool lacks_only_owner(const api::ObjectMeta& meta, const v1::EtcdCluster& cluste
   return !meta.controller() && cluster_of(meta) == cluster.metadata.key();
 }
 
+std::string about_owner(const v1::EtcdCluster& cluster, bool ownerless) {
+  return ownerless ? " has no owner: make EtcdCluster " + cluster.metadata.name +
+                         " its owner, or rename one of them"
+                   : " belongs to another owner: rename it or the cluster";
+}
+
 json::object ownership(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
   json::array owners = other_owners(of, cluster);
   owners.push_back(owned_by_controller(cluster).at(0));

@@ -67,6 +67,10 @@ Verdict adopt_astray(const View&);
 /// Whether only the owner of a Service, budget, Certificate or Secret is missing: our label says
 /// whose it was.
 bool lacks_only_owner(const api::ObjectMeta&, const api::v1alpha2::EtcdCluster&);
+
+/// Why an object of a name that the operator needs is not its own, and the remedy: the end of a
+/// sentence.
+std::string about_owner(const api::v1alpha2::EtcdCluster&, bool ownerless);
 /// A merge patch that adds the EtcdCluster to the owners of an object without a controller, as it
 /// was read.
 json::object ownership(const api::ObjectMeta& of, const api::v1alpha2::EtcdCluster&);

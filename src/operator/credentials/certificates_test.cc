@@ -285,6 +285,30 @@ TEST_F(CertificatesTest, WhoseAManagedOneIsIsTold) {
             "certificate\n");
 }
 
+/// K17: a user took the owner away. In a cluster that has an etcd the label says whose it is.
+TEST_F(CertificatesTest, K17_AManagedOneThatHasLostItsOwnerIsOurs) {
+  v1::EtcdCluster managed = cluster_of(false);
+  managed.spec.tls = v1::TlsSpec{};
+  managed.spec.tls->client.emplace().operator_managed.emplace();
+  shelf.put("db-client-ca", ca.issue({.server = false, .client = false}), ca.certificate(), "u-1");
+  shelf.disown("db-client-ca", "db");
+  const auto look = [&] {
+    secrets.expire({"prod", "db-client-ca"});
+    const auto one = on_fiber<TlsSeen>([&] { return certificates.of(managed); }).managed.at(0);
+    return std::string(one.ours ? "ours" : one.ownerless ? "ownerless" : "theirs");
+  };
+  managed.status.cluster_id = "";
+  EXPECT_EQ(look(), "ownerless") << "it may be a leftover";
+  managed.status.cluster_id = "00000000000000c1";
+  EXPECT_EQ(look(), "ours");
+  managed.status.cluster_id = "";
+  managed.status.restore.emplace().stage = v1::RestoreStage::Stopping;
+  EXPECT_EQ(look(), "ours") << "a restore in place takes the id away for a while";
+  managed.status.cluster_id = "00000000000000c1";
+  shelf.disown("db-client-ca", "other");
+  EXPECT_EQ(look(), "ownerless");
+}
+
 /// Judging takes most of a pass's time, and a third of a second for a Secret's largest bundle.
 TEST_F(CertificatesTest, N7_WhatIsTheSameIsJudgedOnceUntilItsNextDate) {
   v1::EtcdCluster managed = cluster_of(false);

@@ -51,7 +51,7 @@ Passwords Sessions::passwords_of(const v1::EtcdCluster& cluster) {
   else if (out.wanted.empty()) out.missing = "Secret " + name + ": the password is not UTF-8";
   if (!out.missing.empty() && wanted) secrets_.doubt({ns, name}, *wanted);
   auto ours = secrets_.get({ns, auth_secret_name(cluster.metadata.name)});
-  if (ours && is_ours((*ours)->metadata, cluster.metadata.uid)) {
+  if (ours && is_made_for(cluster, (*ours)->metadata)) {
     out.kept = {sendable((*ours)->value(kPasswordKey)), sendable((*ours)->value(kNextPasswordKey)),
                 sendable((*ours)->value(kPreviousPasswordKey))};
   } else if (ours) {  // It may belong to an earlier cluster, and be deleted with it.

@@ -210,6 +210,20 @@ TEST_F(SessionsTest, AWrongPasswordIsToldAndNotTriedAgainBeforeItIsAnother) {
   EXPECT_EQ(seen().refused, "");
 }
 
+TEST_F(SessionsTest, K17_ThePasswordIsKnownThoughOurSecretHasLostItsOwner) {
+  keep("K");
+  shelf.disown("db-operator-auth", "db");
+  const auto kept = [&] {
+    secrets.expire({"prod", "db-operator-auth"});
+    std::string out;
+    on_fiber([&] { out = sessions.passwords_of(cluster).kept.password.reveal(); });
+    return out;
+  };
+  EXPECT_EQ(kept(), "") << "it may be a leftover";
+  cluster.status.cluster_id = "00000000000000c1";
+  EXPECT_EQ(kept(), "K");
+}
+
 /// One member has the data of another etcd, which has no users, or others.
 TEST_F(SessionsTest, F3_K5_AMemberOfAnotherEtcdKeepsNobodyFromLoggingIn) {
   etcd.without_users = "1";

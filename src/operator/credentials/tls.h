@@ -60,7 +60,8 @@ inline constexpr std::size_t kAuthoritiesMax = 1000;
 struct CertificateSeen {
   std::string secret = {};               ///< Its name.
   bool missing = false;                  ///< The Secret does not exist.
-  bool ours = false;                     ///< The cluster owns it.
+  bool ours = false;                     ///< It was made for the cluster.
+  bool ownerless = false;                ///< It was not, and has no owner.
   std::string unread = {};               ///< Why it could not be read; empty: it was read.
   std::vector<std::string> faults = {};  ///< Faults for any member, in words.
   std::vector<std::string> names = {};   ///< The DNS names and addresses that it covers.
@@ -73,10 +74,11 @@ struct CertificateSeen {
   template <class S = CertificateSeen>
   static auto describe() {
     return api::value(api::required("secret", &S::secret), api::sparse("missing", &S::missing),
-                      api::sparse("ours", &S::ours), api::sparse("unread", &S::unread),
-                      api::sparse("faults", &S::faults), api::sparse("names", &S::names),
-                      api::sparse("serial", &S::serial), api::sparse("authority", &S::authority),
-                      api::sparse("from", &S::from), api::sparse("until", &S::until),
+                      api::sparse("ours", &S::ours), api::sparse("ownerless", &S::ownerless),
+                      api::sparse("unread", &S::unread), api::sparse("faults", &S::faults),
+                      api::sparse("names", &S::names), api::sparse("serial", &S::serial),
+                      api::sparse("authority", &S::authority), api::sparse("from", &S::from),
+                      api::sparse("until", &S::until),
                       api::sparse("manyAuthorities", &S::many_authorities));
   }
 };

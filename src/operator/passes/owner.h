@@ -6,6 +6,7 @@
 #include "api/meta.h"
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/names.h"
 
 namespace etcdop {
 
@@ -13,6 +14,15 @@ namespace etcdop {
 inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) {
   return std::ranges::find(child.owner_references, owner_uid, &api::OwnerReference::uid) !=
          child.owner_references.end();
+}
+
+/// Whether the operator made the Secret of that name for an EtcdCluster. A user may have taken its
+/// owner away since: in a cluster that has an etcd, its label says whose it is.
+inline bool is_made_for(const api::v1alpha2::EtcdCluster& cluster, const api::ObjectMeta& secret) {
+  const auto label = secret.labels.find(api::v1alpha2::kClusterLabel);
+  const bool labelled = label != secret.labels.end() && label->second == cluster.metadata.name;
+  const bool has_etcd = !cluster.status.cluster_id.empty() || cluster.restoring();
+  return is_ours(secret, cluster.metadata.uid) || (labelled && has_etcd && !secret.controller());
 }
 
 /// Whether a member's token was made for that EtcdCluster: it has its UID. An EtcdCluster may have
