@@ -64,6 +64,16 @@ bool is_wanted(const v1::EtcdMember& member) {
   return !member.metadata.terminating() && !member.spec.dormant;
 }
 
+/// Its owner, or, once the cluster has an etcd, the label of a Secret whose owner a user took away.
+bool is_of(const v1::EtcdCluster& cluster, const api::ObjectMeta& secret) {
+  const auto is_owner = [&](const auto& owner) { return owner.uid == cluster.metadata.uid; };
+  if (std::ranges::any_of(secret.owner_references, is_owner)) return true;
+  const auto label = secret.labels.find(v1::kClusterLabel);
+  const bool founded = !cluster.status.cluster_id.empty() || cluster.restoring();
+  return founded && secret.owner_references.empty() && label != secret.labels.end() &&
+         label->second == cluster.metadata.name;
+}
+
 }  // namespace
 
 /// One cluster as the world knows it.
@@ -447,11 +457,7 @@ Oracles::Verdict Oracles::certificates(const api::Condition& c, const v1::EtcdCl
 bool Oracles::authority_is_there(const v1::EtcdCluster& cluster) const {
   for (const ManagedSecret& secret : managed_secrets_of(cluster)) {
     const auto there = server_.read<kube::SecretObject>({cluster.metadata.ns, secret.name});
-    const bool ours =
-        there && std::ranges::any_of(there->metadata.owner_references, [&](const auto& owner) {
-          return owner.uid == cluster.metadata.uid;
-        });
-    if (there && !ours) return false;
+    if (there && !is_of(cluster, there->metadata)) return false;
     if (secret.kind != ManagedSecret::Kind::Authority) continue;
     if (!there || !read_certificate(std::string(there->value(kCertificateKey).reveal())))
       return false;
