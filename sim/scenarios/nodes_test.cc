@@ -208,7 +208,8 @@ TEST_F(ScenarioOfZones, AZoneThatIsLostKeepsItsPlace) {
   (void)world.server().change(v1::EtcdCluster::resource, kKey, [](json::object& cluster) {
     cluster.at("spec").as_object()["topologySpreadConstraints"] =
         json::parse(R"([{"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
-                         "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}])");
+                         "whenUnsatisfiable": "DoNotSchedule",
+                         "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "etcd"}}}])");
   });
   world.must_converge(5min);
   world.nodes().node_down(2, true);  // Zone 2 has no other.

@@ -337,6 +337,24 @@ TEST_F(ScenarioOfInPlace, ItIsLookedAtAndTakenBack) {
   world.must_converge(2min);
 }
 
+/// Seed 504829: a user makes the member dormant that has the restored data.
+TEST_F(ScenarioOfInPlace, I1_TheRestoredMemberIsNotPaused) {
+  stored();
+  restore(Decision::Restore);
+  until_phase(v1::kRestoreReview);
+  const std::string restored = founder();
+  const std::string pod = uid_of(kube::Pod::resource, {"prod", restored});
+  (void)world.server().change(v1::EtcdMember::resource, {"prod", restored},
+                              [](json::object& m) { m.at("spec").as_object()["dormant"] = true; });
+  world.run_for(2min);
+  EXPECT_EQ(uid_of(kube::Pod::resource, {"prod", restored}), pod);
+  decide(Decision::Commit);
+  until_phase(v1::kRestoreComplete);
+  rest();
+  EXPECT_FALSE(read<v1::EtcdMember>({"prod", restored})->spec.dormant);
+  world.must_converge(2min);
+}
+
 TEST_F(ScenarioOfInPlace, ItIsTakenBackAndTheSameSnapshotIsRestoredAgainAndCommitted) {
   stored();
   restore(Decision::Restore);

@@ -7,6 +7,7 @@
 #include "base/fnv.h"
 #include "kube/core_types.h"
 #include "sim/api/objects.h"
+#include "sim/api/paths.h"
 #include "sim/world/parts.h"
 #include "sim/world/world.h"
 
@@ -51,6 +52,17 @@ void add_defaults(const api::Resource& r, json::object& object) {
   }
 }
 
+/// Whether a Pod of a cluster counts in a quota: not once it has ended, nor once its kubelet should
+/// have ended it twice over, as that of a lost node.
+bool counts(const Json& pod, WallTime now) {
+  if (cluster_of(pod.as_object()).empty()) return false;
+  const std::string phase = text_at(pod, {"status", "phase"});
+  if (phase == "Failed" || phase == "Succeeded") return false;
+  const auto until = from_rfc3339(text_at(pod, {"metadata", "deletionTimestamp"}));
+  const Json* const grace = at(pod, {"metadata", "deletionGracePeriodSeconds"});
+  return !until || !grace || now - *until <= std::chrono::seconds(grace->to_number<std::int64_t>());
+}
+
 }  // namespace
 
 /// Before an object is stored for the first time.
@@ -86,7 +98,7 @@ Result<Done> World::judge_new(const api::Resource& r, const Json& object) {
 
 /// A quota that somebody set to what the clusters of a namespace need, and not one Pod more: those
 /// that they ask for, and all voters while there are more. Users raise it if that is all that keeps
-/// etcd from a quorum. A Pod counts until it is gone, or ended.
+/// etcd from a quorum. A Pod counts until it is gone, or ended, or should be gone.
 /// Source: pkg/quota/v1/evaluator/core/pods.go.
 Result<Done> World::within_pods(const Json& pod) const {
   if (!faults_.has(Fault::ExactQuota)) return Done{};
@@ -98,9 +110,8 @@ Result<Done> World::within_pods(const Json& pod) const {
     const auto voters = std::ranges::count(etcds, false, &EtcdNet::Member::learner);
     most += std::max(cluster->spec.replicas, static_cast<std::int32_t>(voters));
   }
-  for (const auto& one : server_.read_all<kube::Pod>())
-    used += one->metadata.ns == ns && one->metadata.labels.contains(v1::kClusterLabel) &&
-            one->status.phase != "Failed" && one->status.phase != "Succeeded";
+  for (const auto& one : server_.look_all(kube::Pod::resource))
+    used += key_of(*one).ns == ns && counts(*one, date_.wall_now());
   if (cluster_of(pod.as_object()).empty() || used < most) return Done{};
   const std::string limit = "pods=" + std::to_string(most);
   return Error{Code::Denied, std::string(kQuota) + "requested: pods=1, used: pods=" +

@@ -537,31 +537,55 @@ void World::disown(const api::Resource& r, const Json& uid) {
   }
 }
 
-/// As `kubectl delete etcdcluster --cascade=foreground`, and as Argo CD does: the EtcdCluster goes
-/// after all that it owns. Source: processDeletingDependentsItem in
-/// pkg/controller/garbagecollector.
+/// As `kubectl delete etcdcluster --cascade=foreground`, and as Argo CD does: each object goes
+/// after all that it owns. Source: attemptToDeleteItem in pkg/controller/garbagecollector.
 void World::delete_in_foreground(const api::ObjectKey& key) {
-  const api::Resource kinds[] = {v1::EtcdMember::resource, kube::Service::resource,
-                                 kube::PodDisruptionBudget::resource, kube::SecretObject::resource};
-  const Json uid = server_.look(v1::EtcdCluster::resource, key)->at("metadata").at("uid");
-  const auto set_finalizers = [&](json::array finalizers) {
-    (void)server_.change(v1::EtcdCluster::resource, key, [&](json::object& cluster) {
-      cluster.at("metadata").as_object()["finalizers"] = std::move(finalizers);
-    });
-  };
   trace_.add("user", "deletes after all that it owns:");
-  set_finalizers({"foregroundDeletion"});
+  wait_for_dependents(v1::EtcdCluster::resource, key, true);
   delete_cluster(key);
-  for (bool waits = true; std::exchange(waits, false);) {
-    for (const api::Resource& r : kinds)
-      for (const auto& object : server_.look_all(r)) {
-        if (!is_owned_by(*object, uid)) continue;
-        waits = true;
-        if (!terminating(*object)) (void)server_.remove(r, key_of(*object));
+  std::vector<std::pair<api::Resource, api::ObjectKey>> going{{v1::EtcdCluster::resource, key}};
+  while (!going.empty()) {
+    for (std::size_t i = 0; i < going.size(); ++i) {
+      const auto [r, name] = going[i];
+      const auto owner = server_.look(r, name);
+      const auto all = owner ? dependents_of(*owner) : Dependents{};
+      for (const auto& [child, object] : all) {
+        if (terminating(*object)) continue;
+        const bool owns = !dependents_of(*object).empty();
+        if (owns) wait_for_dependents(child, key_of(*object), true);
+        if (owns) going.emplace_back(child, key_of(*object));
+        (void)server_.remove(child, key_of(*object));
       }
-    if (waits && time_.sleep(dice_.between(100ms, 2s)) != Woken::Ready) return;
+      if (!all.empty()) continue;
+      if (owner) wait_for_dependents(r, name, false);
+      going.erase(going.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+    if (!going.empty() && time_.sleep(dice_.between(100ms, 2s)) != Woken::Ready) return;
   }
-  set_finalizers({});
+}
+
+World::Dependents World::dependents_of(const Json& owner) const {
+  Dependents out;
+  for (const api::Resource& r :
+       {v1::EtcdMember::resource, kube::Service::resource, kube::PodDisruptionBudget::resource,
+        kube::SecretObject::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource})
+    for (const auto& object : server_.look_all(r))
+      if (is_owned_by(*object, owner.at("metadata").at("uid"))) out.emplace_back(r, object);
+  return out;
+}
+
+/// The collector's finalizer, beside others.
+void World::wait_for_dependents(const api::Resource& r, const api::ObjectKey& key, bool on) {
+  constexpr const char* kFinalizer = "foregroundDeletion";
+  (void)server_.change(r, key, [&](json::object& object) {
+    Json& all = object.at("metadata").as_object()["finalizers"];
+    if (!all.is_array()) all = json::array();
+    json::array finalizers;
+    for (const Json& one : all.as_array())
+      if (one != kFinalizer) finalizers.push_back(one);
+    if (on) finalizers.emplace_back(kFinalizer);
+    all = std::move(finalizers);
+  });
 }
 
 /// As `kubectl delete etcdmember --cascade=orphan`, before the deletion itself.

@@ -64,14 +64,13 @@ bool is_wanted(const v1::EtcdMember& member) {
   return !member.metadata.terminating() && !member.spec.dormant;
 }
 
-/// Its owner, or, once the cluster has an etcd, the label of a Secret whose owner a user took away.
+/// By its owner, or by the label with the UID of a Secret whose owner a user took away.
 bool is_of(const v1::EtcdCluster& cluster, const api::ObjectMeta& secret) {
   const auto is_owner = [&](const auto& owner) { return owner.uid == cluster.metadata.uid; };
   if (std::ranges::any_of(secret.owner_references, is_owner)) return true;
-  const auto label = secret.labels.find(v1::kClusterLabel);
-  const bool founded = !cluster.status.cluster_id.empty() || cluster.restoring();
-  return founded && secret.owner_references.empty() && label != secret.labels.end() &&
-         label->second == cluster.metadata.name;
+  const auto label = secret.labels.find(v1::kClusterUidLabel);
+  return secret.owner_references.empty() && label != secret.labels.end() &&
+         label->second == cluster.metadata.uid;
 }
 
 }  // namespace
@@ -85,6 +84,7 @@ struct Oracles::Facts {
     bool ready = false;                                  ///< /readyz answers 200.
     bool has_data = false;                               ///< Data of this cluster that can be read.
     std::optional<etcd::ClusterId> etcd = std::nullopt;  ///< That its data is of, if any.
+    bool counts = false;  ///< It belongs to this EtcdCluster, not to an earlier one.
   };
   etcd::ClusterId id;
   bool quorum = false;
@@ -110,7 +110,7 @@ struct Oracles::Facts {
     for (const Member& one : members) {
       if (one.process && one.process->cluster.value != 0) all.insert(one.process->cluster);
       else if (one.etcd) all.insert(*one.etcd);
-      if (one.object->metadata.controller()) tokens.insert(one.object->spec.cluster_token);
+      if (one.counts) tokens.insert(one.object->spec.cluster_token);
     }
     return id.value == 0 ? std::max(all.size(), tokens.size()) : all.size();
   }
@@ -265,6 +265,8 @@ Oracles::Facts Oracles::facts_of(const v1::EtcdCluster& cluster) const {
     const auto owner = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
     member.has_data = owner && owner->first == out.id;
     if (owner) member.etcd = owner->first;
+    const auto* by = object->metadata.controller();
+    member.counts = by && by->uid == cluster.metadata.uid;
     out.members.push_back(std::move(member));
   }
   return out;

@@ -50,6 +50,8 @@ bool selects(const Json* selector, const Labels& labels) {
          all_hold(list_at(*selector, {"matchExpressions"}), labels);
 }
 
+bool is_empty(const Json* selector) { return selector && selector->as_object().empty(); }
+
 /// By nodeSelector, and by one of the terms of required affinity.
 bool wants(const Json& pod, const Place& node) {
   const Labels labels = labels_of(node);
@@ -58,7 +60,8 @@ bool wants(const Json& pod, const Place& node) {
       list_at(pod, {"spec", "affinity", "nodeAffinity",
                     "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
   return terms.empty() || std::ranges::any_of(terms, [&](const Json& term) {
-           return all_hold(list_at(term, {"matchExpressions"}), labels);
+           const json::array expressions = list_at(term, {"matchExpressions"});
+           return !expressions.empty() && all_hold(expressions, labels);  // An empty term is none.
          });
 }
 
@@ -93,23 +96,30 @@ std::string domain_of(const Place& node, const std::string& key) {
   return found == labels.end() ? "" : found->second;
 }
 
-/// Required anti-affinity. A Pod that is being deleted counts until it is gone, as in the
-/// scheduler.
+/// Whether required anti-affinity of one Pod is about the other one, at these two nodes.
+bool repels(const Json& one, const Json& other, const Place& a, const Place& b) {
+  return are_of_one_namespace(one, other) &&
+         std::ranges::any_of(
+             list_at(one, {"spec", "affinity", "podAntiAffinity",
+                           "requiredDuringSchedulingIgnoredDuringExecution"}),
+             [&](const Json& rule) {
+               const std::string domain = domain_of(a, text_at(rule, {"topologyKey"}));
+               return !domain.empty() && domain == domain_of(b, text_at(rule, {"topologyKey"})) &&
+                      selects(at(rule, {"labelSelector"}), labels_of(other));
+             });
+}
+
+/// By its own rules or by those of a Pod that is there. A Pod that is being deleted counts until it
+/// is gone. Source: pkg/scheduler/framework/plugins/interpodaffinity.
 bool is_repelled(const Json& pod, const Place& there, std::span<const Placed> others) {
-  return std::ranges::any_of(list_at(pod, {"spec", "affinity", "podAntiAffinity",
-                                           "requiredDuringSchedulingIgnoredDuringExecution"}),
-                             [&](const Json& rule) {
-                               const std::string key = text_at(rule, {"topologyKey"});
-                               return std::ranges::any_of(others, [&](const Placed& other) {
-                                 return domain_of(other.node, key) == domain_of(there, key) &&
-                                        are_of_one_namespace(pod, other.pod) &&
-                                        selects(at(rule, {"labelSelector"}), labels_of(other.pod));
-                               });
-                             });
+  return std::ranges::any_of(others, [&](const Placed& other) {
+    return repels(pod, other.pod, there, other.node) || repels(other.pod, pod, other.node, there);
+  });
 }
 
 /// DoNotSchedule. Nodes count as the Pod's own affinity has them, whether they are up or not; Pods
-/// that are being deleted do not count. Source: pkg/scheduler/framework/plugins/podtopologyspread.
+/// that are being deleted do not count, and an empty selector counts none. Source:
+/// pkg/scheduler/framework/plugins/podtopologyspread.
 bool is_even(const Json& pod, const Place& there, std::span<const Place> all,
              std::span<const Placed> others) {
   return std::ranges::all_of(
@@ -123,7 +133,7 @@ bool is_even(const Json& pod, const Place& there, std::span<const Place> all,
           if (wants(pod, node)) counts[domain_of(node, key)];
         for (const Placed& other : others)
           if (wants(pod, other.node) && are_of_one_namespace(pod, other.pod) &&
-              !at(other.pod, {"metadata", "deletionTimestamp"}) &&
+              !at(other.pod, {"metadata", "deletionTimestamp"}) && !is_empty(selector) &&
               selects(selector, labels_of(other.pod)))
             ++counts[domain_of(other.node, key)];
         const std::int64_t least =

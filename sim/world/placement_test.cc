@@ -15,7 +15,7 @@ const Place kAll[] = {{"a1", "a"}, {"a2", "a"}, {"b1", "b"}, {"c1", "c"}};
 /// A Pod of cluster db, with these fields of spec.
 Json pod(const char* uid, const char* spec, const char* node = "") {
   json::object labels;
-  labels[api::v1alpha2::kClusterLabel] = "db";
+  labels[api::v1alpha2::kAppNameLabel] = "etcd";
   Json fields = json::parse(spec);
   if (*node) fields.as_object()["nodeName"] = node;
   return {{"metadata", {{"namespace", "prod"}, {"uid", uid}, {"labels", std::move(labels)}}},
@@ -33,8 +33,13 @@ std::string places(const Json& of, const std::vector<Json>& others) {
 
 constexpr const char* kApartByZone = R"({"affinity": {"podAntiAffinity": {
     "requiredDuringSchedulingIgnoredDuringExecution": [{
-        "topologyKey": "topology.kubernetes.io/zone", "labelSelector": {}}]}}})";
+        "topologyKey": "topology.kubernetes.io/zone",
+        "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "etcd"}}}]}}})";
 constexpr const char* kEven = R"({"topologySpreadConstraints": [{
+    "maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "etcd"}}}]})";
+constexpr const char* kEvenOfAll = R"({"topologySpreadConstraints": [{
     "maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
     "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}]})";
 constexpr const char* kNotInA = R"({"affinity": {"nodeAffinity": {
@@ -52,6 +57,8 @@ TEST(Placement, ByNodes) {
 TEST(Placement, ByAntiAffinity) {
   EXPECT_EQ(places(pod("1", kApartByZone), {pod("2", "{}", "a1")}), "b1 c1");
   EXPECT_EQ(places(pod("1", kApartByZone), {pod("2", "{}")}), "a1 a2 b1 c1") << "it has no node";
+  EXPECT_EQ(places(pod("1", "{}"), {pod("2", kApartByZone, "a1")}), "b1 c1")
+      << "the one that is there keeps others away";
   Json ended = pod("2", "{}", "a1"), elsewhere = pod("3", "{}", "b1");
   ended.at("status").as_object()["phase"] = "Failed";
   elsewhere.at("metadata").as_object()["namespace"] = "test";
@@ -66,6 +73,7 @@ TEST(Placement, BySpread) {
   Json leaves = in_c;
   leaves.at("metadata").as_object()["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   EXPECT_EQ(places(pod("1", kEven), {in_a, in_b, leaves}), "c1");
+  EXPECT_EQ(places(pod("1", kEvenOfAll), {in_a, in_b}), "a1 a2 b1 c1") << "it counts none";
 }
 
 TEST(Placement, ByRequests) {

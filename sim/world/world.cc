@@ -15,6 +15,7 @@
 #include "kube/secret_object.h"
 #include "operator/credentials/passwords.h"
 #include "operator/credentials/tls.h"
+#include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "runtime/conditions.h"
 #include "runtime/events.h"
@@ -661,6 +662,14 @@ std::string World::serial_of(const std::string& certificate) const {
 /// Returns the part of a cluster's TLS or authentication that is still missing.
 std::string World::insecure(const v1::EtcdCluster& cluster) const {
   const api::ObjectKey key = cluster.metadata.key();
+  std::vector<std::string> made;
+  for (const ManagedSecret& secret : managed_secrets_of(cluster)) made.push_back(secret.name);
+  if (cluster.status.auth_enabled) made.push_back(auth_secret_name(key.name));
+  for (const std::string& name : made) {
+    const auto secret = read<kube::SecretObject>({key.ns, name});
+    if (secret && !is_ours(secret->metadata, cluster.metadata.uid))
+      return "does not own Secret " + name;
+  }
   if (cluster.spec.tls) {
     const auto* told = runtime::find_condition(cluster.status.conditions, v1::kTlsReady);
     if (!told || told->status != "True")
@@ -734,7 +743,9 @@ std::string World::missing(const api::ObjectKey& key) const {
       return "Service " + key.name + suffix + " does not lead to " + std::to_string(want);
   }
   const auto budget = read<kube::PodDisruptionBudget>(key);
-  const bool memory = cluster->spec.storage.medium == v1::Medium::Memory;
+  const bool memory = std::ranges::any_of(members_of(key), [&](const api::ObjectKey& name) {
+    return read<v1::EtcdMember>(name)->spec.storage.medium == v1::Medium::Memory;
+  });
   if (!budget || budget->spec.min_available != Json(want > 1 || memory ? want / 2 + 1 : 0))
     return "no budget that leaves a quorum";
   if (!says(v1::kAvailable, "True", v1::kQuorumHealthy)) return "is not Available";

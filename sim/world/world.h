@@ -245,6 +245,9 @@ class World {
   void disown(const api::Resource&, const Json& uid);
   void set_owner(const api::Resource&, const api::ObjectKey&, const json::object& owner);
   void orphan_member(const api::ObjectKey&);
+  using Dependents = std::vector<std::pair<api::Resource, ApiServer::Object>>;
+  Dependents dependents_of(const Json& owner) const;
+  void wait_for_dependents(const api::Resource&, const api::ObjectKey&, bool on);
   void create_again(const api::Resource& kind, const Json& before);
   void order_again();
   void give_volume(const api::v1alpha2::EtcdMember&);

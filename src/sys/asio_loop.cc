@@ -179,7 +179,8 @@ std::vector<V4> embedded_in(const V6& address) {
   if (begins({0x20, 0x02})) out.push_back(v4(2, 3, 4, 5));
   if (begins({0, 0x64, 0xff, 0x9b, 0, 1})) {
     out = {v4(6, 7, 9, 10), v4(7, 9, 10, 11), v4(9, 10, 11, 12), v4(12, 13, 14, 15)};
-    std::erase_if(out, [](const V4& reading) { return reading.to_bytes()[0] == 0; });
+    const auto is_none = [](const V4& reading) { return reading.to_bytes()[0] == 0; };
+    if (!std::ranges::all_of(out, is_none)) std::erase_if(out, is_none);
   } else if (compatible || address.is_v4_mapped() || begins({0, 0x64, 0xff, 0x9b})) {
     out.push_back(v4(12, 13, 14, 15));
   }

@@ -39,12 +39,12 @@ class SecretShelf {
         {{"tls.crt", identity.certificate}, {"tls.key", identity.key.reveal()}, {"ca.crt", ca}},
         owner);
   }
-  /// As a user who takes its owner away. It keeps the label that the operator gives it.
-  void disown(const std::string& name, const std::string& cluster) {
+  /// As a user who takes its owner away. It keeps the label with the UID of its EtcdCluster.
+  void disown(const std::string& name, const std::string& cluster_uid) {
     api_.change(kube::SecretObject::resource, {"prod", name}, [&](json::object& object) {
       json::object& meta = object.at("metadata").as_object();
       meta.erase("ownerReferences");
-      meta["labels"].emplace_object()[api::v1alpha2::kClusterLabel] = cluster;
+      meta["labels"].emplace_object()[api::v1alpha2::kClusterUidLabel] = cluster_uid;
     });
   }
   void erase(const std::string& name) { api_.erase(kube::SecretObject::resource, {"prod", name}); }

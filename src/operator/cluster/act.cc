@@ -278,9 +278,11 @@ struct Actor {
   }
 
   Result<Done> own_secret(const api::ObjectMeta& secret) const {
-    return noted(secret.name,
-                 give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster, secret,
-                                                ownership(secret, seen.cluster)));
+    json::object patch = ownership(secret, seen.cluster);
+    patch["metadata"].as_object()["labels"].emplace_object()[v1::kClusterUidLabel] =
+        seen.cluster.metadata.uid;
+    return noted(secret.name, give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster,
+                                                             secret, std::move(patch)));
   }
 
   Result<Done> adopt_member(const OfMember& member) const {
@@ -475,11 +477,16 @@ struct Actor {
     if (!is_made_for(seen.cluster, meta))
       return Error{Code::AlreadyExists,
                    "Secret " + name + about_owner(seen.cluster, meta.owner_references.empty())};
-    if (is_ours(meta, seen.cluster.metadata.uid)) return change_secret(meta, std::move(data));
-    auto owned = own_secret(meta);
-    if (!owned) return owned;
-    auto mine = with.credentials.secrets.get(key);
-    return mine ? change_secret((*mine)->metadata, std::move(data)) : Result<Done>(mine.error());
+    return change_secret(meta, std::move(data));
+  }
+
+  Result<Done> operator()(const OwnSecret& step) const {
+    auto there = with.credentials.secrets.ask({ns(), step.secret});
+    if (there.failed_with(Code::NotFound)) return Done{};
+    if (!there) return Error(there.error()).during("adopt Secret " + step.secret);
+    const api::ObjectMeta& meta = (*there)->metadata;
+    if (is_ours(meta, seen.cluster.metadata.uid) || !is_made_for(seen.cluster, meta)) return Done{};
+    return own_secret(meta);
   }
 
   Result<Done> create_secret(const std::string& name, const char* type,

@@ -222,23 +222,30 @@ TEST_F(ActTest, SomebodyElsesSecretIsLeftAlone) {
   EXPECT_EQ(writes(), 0);
 }
 
-/// A user took its owner away; the next write gives it back.
-TEST_F(ActTest, K17_ASecretThatHasLostItsOwnerGetsItBackWhenItIsWritten) {
+TEST_F(ActTest, K17_ASecretThatHasLostItsOwnerGetsItBack) {
   api.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
   v1::EtcdClusterSpec spec;
   spec.version = "3.6.16";
-  spec.auth = seen.cluster.spec.auth;
   seen.cluster = api.put<v1::EtcdCluster>(
       {{"metadata", {{"name", "db"}, {"namespace", "prod"}}}, {"spec", api::encode(spec)}});
-  seen.cluster.status.cluster_id = "00000000000000c1";
-  shelf.put("db-operator-auth", testing::SecretShelf::Texts{{"password", "before"}},
-            seen.cluster.metadata.uid);
-  shelf.disown("db-operator-auth", "db");
-  ASSERT_TRUE(done(RecordPassword{}));
-  const Json now = *api.find(kube::SecretObject::resource, {"prod", "db-operator-auth"});
-  EXPECT_EQ(now.at("metadata").at("ownerReferences").as_array().at(0).at("uid").as_string(),
-            seen.cluster.metadata.uid);
-  EXPECT_EQ(text("db-operator-auth", "password"), "before") << "it is known all the while";
+  const std::string uid = seen.cluster.metadata.uid;
+  const auto owner_of = [&](const char* name) {
+    const Json object = *api.find(kube::SecretObject::resource, {"prod", name});
+    const auto& meta = object.at("metadata").as_object();
+    if (!meta.contains("ownerReferences")) return std::string();
+    return std::string(meta.at("ownerReferences").as_array().at(0).at("uid").as_string());
+  };
+  for (const char* name : {"db-client-ca", "db-peer-ca"}) {
+    shelf.put(name, testing::SecretShelf::Texts{{"tls.crt", "c"}}, uid);
+    shelf.disown(name, name == std::string("db-client-ca") ? uid : "u-0");
+    ASSERT_TRUE(done(OwnSecret{name}));
+  }
+  EXPECT_EQ(owner_of("db-client-ca"), uid);
+  EXPECT_EQ(owner_of("db-peer-ca"), "") << "it was made for an earlier EtcdCluster";
+  const auto before = writes();
+  ASSERT_TRUE(done(OwnSecret{"db-client-ca"}));
+  ASSERT_TRUE(done(OwnSecret{"db-server-tls"})) << "it does not exist";
+  EXPECT_EQ(writes(), before) << "what is done stays done";
 }
 
 TEST_F(ActTest, WhatSomebodyWroteMeanwhileIsReadAgainFirst) {

@@ -40,7 +40,7 @@ constexpr Rule kNormalRules[] = {
     wake,           release, drop_joiner, remove_foreign_member,
     remove_leaving, replace, create,      add,
     publish,        promote, shrink,      pause,
-    secure,         renew,
+    secure,         renew,   own,
 };
 
 }  // namespace

@@ -227,6 +227,7 @@ Json secret(const v1::EtcdCluster& cluster, const std::string& name, const char*
             const json::object& data) {
   json::object meta = metadata(cluster, name);
   if (cluster.status.observed) add_metadata(meta, cluster.status.observed->additional_metadata);
+  meta["labels"].as_object()[v1::kClusterUidLabel] = cluster.metadata.uid;
   json::object there;
   for (const auto& [key, value] : data)
     if (!value.is_null()) there[key] = value;

@@ -93,7 +93,8 @@ std::int64_t voters_to_keep(const Observation& seen, const Census& census) {
 /// drained. Without an answer from etcd it is not lowered.
 std::optional<std::int64_t> budget(const Observation& seen, const Census& census) {
   const std::int64_t keep = voters_to_keep(seen, census);
-  const bool memory = seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory;
+  const bool memory =
+      std::ranges::any_of(seen.seats, [&](const Seat& s) { return has_data_in_memory(seen, s); });
   std::int64_t min = keep > 1 || memory ? quorum(static_cast<int>(keep)) + seen.stray_voters : 0;
   if (!seen.linearizable && seen.budget != Child::Missing) min = std::max(min, seen.budget_min);
   if (seen.budget == Child::AsMade && seen.budget_min == min) return std::nullopt;

@@ -211,6 +211,7 @@ class World {
   void carry_out(const CorrectFounder&) { ADD_FAILURE() << text(); }  // The cluster is founded.
   void carry_out(const KeepVersion&) { ADD_FAILURE() << text(); }     // And in its second Pod.
   void carry_out(const IssueCertificate&) { ADD_FAILURE() << text(); }
+  void carry_out(const OwnSecret&) { ADD_FAILURE() << text(); }
   void carry_out(const RecordPassword&) { ADD_FAILURE() << text(); }
   void carry_out(const EnableAuth&) { ADD_FAILURE() << text(); }
   void carry_out(const ChangePassword&) { ADD_FAILURE() << text(); }

@@ -2437,6 +2437,12 @@ TEST(ClusterPlan, MembersInMemoryAreNotPausedAndTheOnlyOneIsNotDrained) {
   seen.cluster.spec.storage.medium = v1::Medium::Memory;
   seen.cluster.status.observed->storage.medium = v1::Medium::Memory;
   EXPECT_EQ(plan(seen).budget, 1) << "its Pod is its data";
+  Observation earlier = observe(1, "a:V*");
+  earlier.seats[0].object->other_medium = true;
+  EXPECT_EQ(plan(earlier).budget, 1) << "I5: an earlier EtcdCluster had that medium";
+  earlier = seen;
+  earlier.seats[0].object->other_medium = true;
+  EXPECT_EQ(plan(earlier).budget, 0) << "it has a volume";
   seen.cluster.spec.replicas = 0;
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
@@ -2662,6 +2668,19 @@ TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
   EXPECT_EQ(old("a:V* b:N c:N"), "add-learner b");
   EXPECT_EQ(old("a:V* b:V+ c:V-"), "issue-certificate db-server-tls");
   EXPECT_EQ(old("a:V* b:V+ c:V+"), "issue-certificate db-server-tls");
+
+  // K17: a user took an owner away.
+  Observation disowned = managed("a:V* b:V+ c:V+", names({"a", "b", "c"}));
+  disowned.tls.managed[0].ownerless = true;
+  EXPECT_EQ(step_of(disowned), "own-secret db-client-ca");
+  disowned.tls.managed[0].ours = false;
+  EXPECT_EQ(step_of(disowned), "none") << "it was made for another EtcdCluster";
+  Observation joining = managed("a:V* b:N c:N", names({"a", "b", "c"}));
+  joining.tls.managed[0].ownerless = true;
+  EXPECT_EQ(step_of(joining), "add-learner b") << "it blocks nothing";
+  Observation secured = observe(3, "a:V* b:V+ c:V+");
+  secured.auth.disowned = true;
+  EXPECT_EQ(step_of(secured), "own-secret db-operator-auth");
 
   Observation fresh = managed("", {});
   fresh.cluster.status = {};

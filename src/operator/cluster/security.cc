@@ -210,6 +210,14 @@ Verdict secure(const View& view) {
   return std::move(next.step);
 }
 
+/// It blocks nothing: meanwhile their label tells whose they are.
+Verdict own(const View& view) {
+  for (const CertificateSeen& one : view.seen.tls.managed)
+    if (one.ours && one.ownerless) return OwnSecret{one.secret};
+  if (view.seen.auth.disowned) return OwnSecret{auth_secret_name(view.seen.cluster.metadata.name)};
+  return Skip{};
+}
+
 Shut shut_out(const Observation& seen) {
   if (seen.linearizable) return {};
   if (seen.auth.required && !wants_auth(seen.cluster))

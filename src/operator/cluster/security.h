@@ -39,6 +39,8 @@ NextToAuth next_to_auth(const AuthSeen&);
 /// password to the one in the user's Secret.
 Verdict record(const View&);
 Verdict secure(const View&);
+/// Gives Secrets of the operator's their owner back, which a user took away.
+Verdict own(const View&);
 
 /// Why members refuse the operator's credentials: reason and message for the conditions Available
 /// and Degraded. Without a reason: they do not refuse them.

@@ -122,8 +122,7 @@ std::string outdated_spec(const Observation& seen) {
   const auto& adopted = seen.cluster.status.observed;
   std::string why = added ? why_not_new(*added, seen) : "";
   if (!why.empty()) why = "spec." + why + ", before podTemplate is edited again";
-  else if (adopted && !(why = why_too_large(*adopted)).empty())
-    why = "spec." + why + ", before more is added";
+  else if (adopted && !(why = why_too_large(*adopted)).empty()) why = "spec." + why;
   std::string out = outdated_version(seen);
   if (!out.empty() && !why.empty()) out += "; ";
   return out + why;

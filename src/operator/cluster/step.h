@@ -193,6 +193,19 @@ struct IssueCertificate {
     return api::value(api::sparse("secret", &S::secret), api::sparse("names", &S::names));
   }
 };
+/// Becomes the owner of a Secret that was made for the cluster and has lost its owner.
+struct OwnSecret {
+  static constexpr StepTraits traits{"own-secret", Asks::ApiServer, Effect::Later};
+  std::string secret;
+  std::string words() const { return "own-secret " + secret; }
+  std::string concerns() const { return ""; }
+  bool operator==(const OwnSecret&) const = default;
+
+  template <class S = OwnSecret>
+  static auto describe() {
+    return api::value(api::sparse("secret", &S::secret));
+  }
+};
 /// Records root's password in a Secret of ours, before etcd gets it.
 struct RecordPassword : WithoutFields {
   static constexpr StepTraits traits{"record-password", Asks::ApiServer, Effect::Later};
@@ -210,9 +223,9 @@ struct ChangePassword : WithoutFields {
 };
 
 /// At most one is carried out per pass; the next pass observes its effect.
-using Step =
-    OneStepOf<CreateMember, CorrectFounder, KeepVersion, AdoptMembers, LabelMembers, AddLearner,
-              Publish, Promote, MoveLeader, DeleteMember, RemoveFromEtcd, PauseMember, WakeMember,
-              ReleaseMember, IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
+using Step = OneStepOf<CreateMember, CorrectFounder, KeepVersion, AdoptMembers, LabelMembers,
+                       AddLearner, Publish, Promote, MoveLeader, DeleteMember, RemoveFromEtcd,
+                       PauseMember, WakeMember, ReleaseMember, IssueCertificate, OwnSecret,
+                       RecordPassword, EnableAuth, ChangePassword>;
 
 }  // namespace etcdop::cluster

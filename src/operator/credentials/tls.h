@@ -61,7 +61,7 @@ struct CertificateSeen {
   std::string secret = {};               ///< Its name.
   bool missing = false;                  ///< The Secret does not exist.
   bool ours = false;                     ///< It was made for the cluster.
-  bool ownerless = false;                ///< It was not, and has no owner.
+  bool ownerless = false;                ///< It has no owner.
   std::string unread = {};               ///< Why it could not be read; empty: it was read.
   std::vector<std::string> faults = {};  ///< Faults for any member, in words.
   std::vector<std::string> names = {};   ///< The DNS names and addresses that it covers.

@@ -245,6 +245,17 @@ Step label_volume(const Observation& seen) {
   return AdoptVolume{volume.uid};
 }
 
+/// Whether the operator may have made it dormant: a restore in place stops the members of the
+/// earlier etcd, its rollback the restored one, and a pause the last member of all.
+bool is_to_sleep(const Observation& seen) {
+  const v1::EtcdCluster& cluster = *seen.cluster;
+  if (const v1::RestoreRecord* restore = cluster.restoring())
+    return restore->stage == v1::RestoreStage::Stopping ||
+           restore->stage == v1::RestoreStage::RollingBack ||
+           restore->keeps(seen.member.metadata.uid);
+  return cluster.spec.replicas == 0 && cluster.status.members.size() <= 1;
+}
+
 }  // namespace
 
 bool founds(const Observation& seen) {
@@ -258,8 +269,8 @@ bool may_be_of_another_etcd(const Observation& seen) {
 }
 
 bool stays_awake(const Observation& seen) {
-  const bool is_to_sleep = seen.cluster->restoring() || seen.cluster->spec.replicas == 0;
-  return seen.member.spec.dormant && has_pod(seen) && (!is_to_sleep || in_memory(seen.member));
+  return seen.member.spec.dormant && has_pod(seen) &&
+         (!is_to_sleep(seen) || in_memory(seen.member));
 }
 
 bool makes_room(const Observation& seen) {

@@ -473,6 +473,28 @@ TEST(MemberPlan, Table) {
        },
        "none", "it is going"},
       {[](auto& o) { o.member.spec.dormant = true; }, "none", "it is about to be woken"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->spec.replicas = 0;
+         o.cluster->status.members.resize(2);
+       },
+       "none", "I1: a user made it dormant; the last one of all is paused"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
+       },
+       "none", "I1, seed 504829: a user made it dormant, and it has the restored data"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
+         o.cluster->status.restore->members = {{"db-x1", "m-1"}};
+       },
+       "delete-pod: the cluster goes back to a snapshot", "of the earlier etcd"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::RollingBack;
+       },
+       "delete-pod: the cluster goes back to a snapshot", "the restored one"},
       {[](auto& o) { founded(o, 1); }, "delete-pod: the cluster has been founded",
        "on an empty volume it would found it again"},
       {[](auto& o) { founded_and_edited(o, ""); }, "none",
@@ -1128,7 +1150,7 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        "pod phase: Running"},  // Seed 209191: it keeps its Pod, and is not paused.
       {[](auto& o) {
          o.member.spec.dormant = true;
-         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Stopping;
        },
        v1::kPaused, "the cluster goes back to a snapshot"},
       {[](auto& o) { o.member.spec.initial_cluster = ""; }, v1::kPodNotReady,

@@ -16,13 +16,13 @@ inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) 
          child.owner_references.end();
 }
 
-/// Whether the operator made the Secret of that name for an EtcdCluster. A user may have taken its
-/// owner away since: in a cluster that has an etcd, its label says whose it is.
+/// Whether the operator made a Secret for that EtcdCluster. A user may have taken its owner away
+/// since: then its label has the UID.
 inline bool is_made_for(const api::v1alpha2::EtcdCluster& cluster, const api::ObjectMeta& secret) {
-  const auto label = secret.labels.find(api::v1alpha2::kClusterLabel);
-  const bool labelled = label != secret.labels.end() && label->second == cluster.metadata.name;
-  const bool has_etcd = !cluster.status.cluster_id.empty() || cluster.restoring();
-  return is_ours(secret, cluster.metadata.uid) || (labelled && has_etcd && !secret.controller());
+  const auto label = secret.labels.find(api::v1alpha2::kClusterUidLabel);
+  return is_ours(secret, cluster.metadata.uid) ||
+         (label != secret.labels.end() && label->second == cluster.metadata.uid &&
+          !secret.controller());
 }
 
 /// Whether a member's token was made for that EtcdCluster: it has its UID. An EtcdCluster may have

@@ -121,7 +121,7 @@ void Reconciler::observe_password(Observation& seen) {
   if (theirs) seen.password_secret = theirs->name;
   const std::string name = auth_secret_name(cluster.metadata.name);
   auto ours = with_.secrets.get({cluster.metadata.ns, name});
-  if (!ours || !is_ours((*ours)->metadata, cluster.metadata.uid)) return;
+  if (!ours || !is_made_for(cluster, (*ours)->metadata)) return;
   const Secret password = (*ours)->value(kPasswordKey), next = (*ours)->value(kNextPasswordKey);
   if (password.empty()) return;
   seen.password_secret = name;

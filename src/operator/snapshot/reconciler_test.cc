@@ -558,6 +558,7 @@ TEST_F(SnapshotReconciler, ThePasswordIsTheOneThatEtcdHas) {
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
   EXPECT_EQ(told(), "Pending False/ClusterNotHealthy") << "it is being changed";
   shelf.put("db-operator-auth", {{"password", "new"}, {"previous", "old"}});
+  shelf.disown("db-operator-auth", cluster_uid);  // K17: its label tells whose it is.
   ASSERT_TRUE(later(6min));
   const auto made = api.find(kube::Job::resource, {"prod", "nightly-snapshot"});
   ASSERT_TRUE(made);
