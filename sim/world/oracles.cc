@@ -145,6 +145,9 @@ Oracles::Oracles(const Clock& clock, ApiServer& server, const EtcdNet& net, cons
   server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
                            const ApiServer::Object& after) {
     if (r == kube::Pod::resource) pod_changed(before, after);
+    if (r == kube::SecretObject::resource &&
+        !(before && after && before->at("data") == after->at("data")))
+      secrets_[key_of(after ? *after : *before)] = clock_.now();
     if (r.group == std::string_view(v1::kGroup) && after) check_types(*after);
   });
 }
@@ -193,7 +196,7 @@ void Oracles::judge(const std::string& object, const std::string& claim, const V
   const auto known = before_.find(key);
   const Instant since = known == before_.end() ? clock_.now() : known->second;
   untrue_[key] = since;
-  const Duration lasts = clock_.now() - std::max(since, judged_from_);
+  const Duration lasts = clock_.now() - std::max({since, judged_from_, verdict.from});
   const Duration later = faults_.on(Fault::KubeletLag) ? kKubeletLags : Duration(0);
   if (lasts > verdict.bound + later)
     checker_.violated("I17", object + " says " + claim + ", and " + verdict.why + " for " +
@@ -448,10 +451,15 @@ Oracles::Verdict Oracles::certificates(const api::Condition& c, const v1::EtcdCl
     const auto shown = nodes_.port_at(one.address, port);
     return wanted && shown && shown->now->certificate == files_of(*wanted)->certificate;
   };
+  // Each new certificate takes its time to arrive (seed 601240).
+  Instant from{};
+  for (const std::string& secret : {names.server, names.peer})
+    if (const auto known = secrets_.find({cluster.metadata.ns, secret}); known != secrets_.end())
+      from = std::max(from, known->second);
   for (const Facts::Member& one : is.members)
     if (!shows(one, v1::kClientPort, names.server) || !shows(one, v1::kPeerPort, names.peer))
       return {one.object->metadata.name + " shows another certificate than its Secret has",
-              kSecretsRead};
+              kSecretsRead, from};
   return {};
 }
 

@@ -64,6 +64,7 @@ class Oracles {
   struct Verdict {
     std::string why;
     Duration bound{};
+    Instant from{};  ///< It counts from then on.
   };
   struct Facts;
   /// Another operator leads: it knows nothing of earlier failures.
@@ -103,6 +104,7 @@ class Oracles {
     std::function<bool()> holds;
   };
   std::map<std::pair<api::ObjectKey, std::string>, Cause> blocked_;  // By cluster and word.
+  std::map<api::ObjectKey, Instant> secrets_;  // When their data changed last.
   /// When Pods of that name went that a kubelet had refused.
   std::map<api::ObjectKey, std::deque<Instant>> refused_;
 };
