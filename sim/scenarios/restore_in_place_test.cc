@@ -348,10 +348,31 @@ TEST_F(ScenarioOfInPlace, I1_TheRestoredMemberIsNotPaused) {
                               [](json::object& m) { m.at("spec").as_object()["dormant"] = true; });
   world.run_for(2min);
   EXPECT_EQ(uid_of(kube::Pod::resource, {"prod", restored}), pod);
+  EXPECT_FALSE(read<v1::EtcdMember>({"prod", restored})->spec.dormant);
   decide(Decision::Commit);
   until_phase(v1::kRestoreComplete);
   rest();
-  EXPECT_FALSE(read<v1::EtcdMember>({"prod", restored})->spec.dormant);
+  world.must_converge(2min);
+}
+
+/// A user deletes the member that has the restored data, or its volume: another one restores again.
+TEST_F(ScenarioOfInPlace, I8_TheRestoredMemberIsMadeOnceMore) {
+  stored();
+  restore(Decision::Restore);
+  until_phase(v1::kRestoreReview);
+  const std::string first = founder();
+  world.delete_object(v1::EtcdMember::resource, {"prod", first});
+  EXPECT_TRUE(world.run_until([&] { return founder() != first && !founder().empty(); }, 2min));
+  until_phase(v1::kRestoreReview);
+  const std::string second = founder();
+  const api::ObjectKey volume{"prod", "data-" + second};
+  world.checker().user_deleted(uid_of(kube::PersistentVolumeClaim::resource, volume));
+  world.nodes().lose_volume(volume);
+  EXPECT_TRUE(world.run_until([&] { return founder() != second && !founder().empty(); }, 10min));
+  until_phase(v1::kRestoreReview, kBack, 5min);
+  decide(Decision::Commit);
+  until_phase(v1::kRestoreComplete);
+  rest();
   world.must_converge(2min);
 }
 

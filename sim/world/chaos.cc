@@ -1162,8 +1162,9 @@ void World::mend_by_hand() {
         take_back_version(key);
         for (const auto& name : members_of(key)) {
           const auto member = read<v1::EtcdMember>(name);
-          if (!member || member->metadata.terminating()) continue;
-          give_volume(*member);
+          if (!member) continue;
+          give_volume(*member);  // Also if it is to go: etcd may need it (seed 604897).
+          if (member->metadata.terminating()) continue;
           const auto* ready = runtime::find_condition(member->status.conditions, v1::kReady);
           const std::string reason = ready ? ready->reason : "";
           if (reason == v1::kPodConflict) end_pod_conflict(*member);

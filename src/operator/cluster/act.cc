@@ -272,6 +272,9 @@ struct Actor {
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;
       if (!lacks_only_owner(meta, seen.cluster)) continue;
+      // The members prove that what has the name is of their cluster; later only the UID does.
+      const bool has_etcd = !seen.cluster.status.cluster_id.empty() || seen.cluster.restoring();
+      if (has_etcd && !is_made_for(seen.cluster, meta)) continue;
       if (auto done = own_secret(meta); !done) return done;
     }
     return Done{};
@@ -281,8 +284,11 @@ struct Actor {
     json::object patch = ownership(secret, seen.cluster);
     patch["metadata"].as_object()["labels"].emplace_object()[v1::kClusterUidLabel] =
         seen.cluster.metadata.uid;
-    return noted(secret.name, give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster,
-                                                             secret, std::move(patch)));
+    auto owned = give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster, secret,
+                                                std::move(patch));
+    const bool undone = owned && !is_ours(owned->metadata, seen.cluster.metadata.uid);
+    auto done = noted(secret.name, std::move(owned));
+    return undone ? Result<Done>(not_kept("Secret " + secret.name)) : done;
   }
 
   Result<Done> adopt_member(const OfMember& member) const {

@@ -154,11 +154,8 @@ Result<Done> Children::put(const Wanted<T>& child, Round& round) {
   if (!kept) return kept.error();
   contested_.did(round.key(), child.what, now);
   if (*kept || !round.is_founded()) return Done{};
-  return Error{Code::Denied,
-               std::string("repair ") + T::resource.kind + " " +
-                   std::string(child.object.at("metadata").at("name").as_string()) +
-                   ": the API server accepts the change and stores something else, as with an "
-                   "admission webhook that changes the object"};
+  return not_kept(std::string(T::resource.kind) + " " +
+                  std::string(child.object.at("metadata").at("name").as_string()));
 }
 
 /// A failure is reported but blocks nothing: members are still replaced. A write that took long has

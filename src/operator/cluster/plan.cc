@@ -237,6 +237,8 @@ Plan decide(const Observation& seen) {
       out.make_certificates.push_back(child.name);
   if (mode == Mode::Paused) {
     out.drop_budget = seen.budget != Child::Missing;
+    const Verdict due = own(view);
+    if (const auto* step = std::get_if<Step>(&due)) out.step = *step;
     report_paused(seen, seen.seats.front().name, refused, status);
     out.status = std::move(status);
     out.again = kSteady;

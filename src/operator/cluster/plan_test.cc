@@ -2672,11 +2672,13 @@ TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
   // K17: a user took an owner away.
   Observation disowned = managed("a:V* b:V+ c:V+", names({"a", "b", "c"}));
   disowned.tls.managed[0].ownerless = true;
+  EXPECT_EQ(step_of(disowned), "none") << "it may have been made for another EtcdCluster";
+  disowned.tls.managed[0].disowned = true;
   EXPECT_EQ(step_of(disowned), "own-secret db-client-ca");
-  disowned.tls.managed[0].ours = false;
-  EXPECT_EQ(step_of(disowned), "none") << "it was made for another EtcdCluster";
+  disowned.linearizable = false;
+  EXPECT_EQ(step_of(disowned), "own-secret db-client-ca") << "whatever etcd says";
   Observation joining = managed("a:V* b:N c:N", names({"a", "b", "c"}));
-  joining.tls.managed[0].ownerless = true;
+  joining.tls.managed[0].disowned = true;
   EXPECT_EQ(step_of(joining), "add-learner b") << "it blocks nothing";
   Observation secured = observe(3, "a:V* b:V+ c:V+");
   secured.auth.disowned = true;

@@ -212,6 +212,12 @@ std::string about_owner(const v1::EtcdCluster& cluster, bool ownerless) {
                    : " belongs to another owner: rename it or the cluster";
 }
 
+Error not_kept(const std::string& kind_and_name) {
+  return {Code::Denied, "repair " + kind_and_name +
+                            ": the API server accepts the change and stores something else, as "
+                            "with an admission webhook that changes the object"};
+}
+
 json::object ownership(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
   json::array owners = other_owners(of, cluster);
   owners.push_back(owned_by_controller(cluster).at(0));

@@ -71,6 +71,9 @@ bool lacks_only_owner(const api::ObjectMeta&, const api::v1alpha2::EtcdCluster&)
 /// Why an object of a name that the operator needs is not its own, and the remedy: the end of a
 /// sentence.
 std::string about_owner(const api::v1alpha2::EtcdCluster&, bool ownerless);
+
+/// An object was repaired, and the answer shows that it is not as it was to be.
+Error not_kept(const std::string& kind_and_name);
 /// A merge patch that adds the EtcdCluster to the owners of an object without a controller, as it
 /// was read.
 json::object ownership(const api::ObjectMeta& of, const api::v1alpha2::EtcdCluster&);

@@ -178,15 +178,20 @@ class RestoreInPlace {
   static bool is_lost(const Seat* founder) {
     return !founder || founder->object->terminating || lost(*founder);
   }
-  /// Deletes a member. Its Pod goes first, so that nothing of it still runs afterwards.
+  /// Deletes a member. Our finalizer keeps it until its Pod has ended, so that nothing of it still
+  /// runs afterwards; that it is being deleted tells that it sleeps by our will.
   Step drop(const Seat& seat) {
     const Seat::Object& object = *seat.object;
+    if (!object.terminating && object.has_finalizer) return DeleteMember{seat.name, object.uid};
     if (!object.dormant) return PauseMember{seat.name, object.uid};
     if (seat.pod) return wait("the Pod of " + seat.name + " to end");
     if (!object.terminating) return DeleteMember{seat.name, object.uid};
     if (object.has_finalizer) return ReleaseMember{seat.name, object.uid};
     return wait(seat.name + " to be deleted");
   }
+
+  /// A user made the founder dormant.
+  static Step wake(const Seat& found) { return WakeMember{found.name, found.object->uid}; }
 
   /// Creates one founder, whose name is recorded first.
   Step restore() {
@@ -209,6 +214,7 @@ class RestoreInPlace {
   Step await(const Seat& found) {
     record().founder = found.name;
     if (is_lost(&found)) return drop(found);
+    if (found.object->dormant) return wake(found);
     (void)note_id(seen_, out_.status);
     settle_intents(seen_, out_.status);
     if (!seen_.linearizable || !healthy(found) || !found.pod || found.pod->founds)
@@ -219,6 +225,7 @@ class RestoreInPlace {
   Step review() {
     const Seat* found = founder();
     if (is_lost(found)) return to(v1::RestoreStage::Restoring);
+    if (found->object->dormant) return wake(*found);
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (committed() || !reversible()) {
       if (!healthy(*found)) return wait(found->name + " to answer before the commit");
@@ -261,6 +268,7 @@ class RestoreInPlace {
   Step commit() {
     const Seat* found = founder();
     if (is_lost(found)) return to(v1::RestoreStage::Restoring);
+    if (found->object->dormant) return wake(*found);
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (auto step = secure()) return std::move(*step);
     if (!seen_.kept.empty() && !healthy(*found))

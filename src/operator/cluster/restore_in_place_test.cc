@@ -625,7 +625,29 @@ TEST(InPlace, AFounderWhoseDataIsLostIsMadeOnceMore) {
   seen.seats[0].object->lost = true;
   EXPECT_EQ(plan(seen).status.restore->stage, v1::RestoreStage::Restoring);
   seen.cluster.status.restore->stage = v1::RestoreStage::Restoring;
-  EXPECT_EQ(plan(seen).step, Step(PauseMember{seen.seats[0].name, seen.seats[0].object->uid}));
+  Seat& founder = seen.seats[0];
+  const std::string& uid = founder.object->uid;
+  EXPECT_EQ(plan(seen).step, Step(DeleteMember{founder.name, uid}));
+  founder.object->terminating = true;
+  founder.object->lost = false;  // Its Pod may say something else by now.
+  EXPECT_EQ(plan(seen).step, Step(PauseMember{founder.name, uid}));
+  founder.object->dormant = true;
+  EXPECT_EQ(plan(seen).waiting_for, "the Pod of " + founder.name + " to end");
+  founder.pod.reset();
+  EXPECT_EQ(plan(seen).step, Step(ReleaseMember{founder.name, uid}));
+}
+
+TEST(InPlace, I8_AFounderThatAUserMadeDormantIsWoken) {
+  for (const auto stage :
+       {v1::RestoreStage::Restoring, v1::RestoreStage::Review, v1::RestoreStage::Committing}) {
+    World world(1);
+    ASSERT_TRUE(world.reaches("Review"));
+    Observation seen = world.observe();
+    seen.cluster.status.restore->stage = stage;
+    seen.seats[0].object->dormant = true;
+    EXPECT_EQ(plan(seen).step, Step(WakeMember{seen.seats[0].name, seen.seats[0].object->uid}))
+        << to_string(stage);
+  }
 }
 
 TEST(InPlace, OneThatDoesNotAnswerIsNotCommitted) {

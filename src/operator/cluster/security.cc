@@ -213,7 +213,7 @@ Verdict secure(const View& view) {
 /// It blocks nothing: meanwhile their label tells whose they are.
 Verdict own(const View& view) {
   for (const CertificateSeen& one : view.seen.tls.managed)
-    if (one.ours && one.ownerless) return OwnSecret{one.secret};
+    if (one.disowned) return OwnSecret{one.secret};
   if (view.seen.auth.disowned) return OwnSecret{auth_secret_name(view.seen.cluster.metadata.name)};
   return Skip{};
 }

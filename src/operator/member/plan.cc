@@ -246,14 +246,14 @@ Step label_volume(const Observation& seen) {
 }
 
 /// Whether the operator may have made it dormant: a restore in place stops the members of the
-/// earlier etcd, its rollback the restored one, and a pause the last member of all.
+/// earlier etcd, its rollback the restored one, and each of its stages one that it deletes.
 bool is_to_sleep(const Observation& seen) {
   const v1::EtcdCluster& cluster = *seen.cluster;
-  if (const v1::RestoreRecord* restore = cluster.restoring())
-    return restore->stage == v1::RestoreStage::Stopping ||
-           restore->stage == v1::RestoreStage::RollingBack ||
-           restore->keeps(seen.member.metadata.uid);
-  return cluster.spec.replicas == 0 && cluster.status.members.size() <= 1;
+  const v1::RestoreRecord* restore = cluster.restoring();
+  if (!restore) return cluster.spec.replicas == 0;
+  return restore->stage == v1::RestoreStage::Stopping ||
+         restore->stage == v1::RestoreStage::RollingBack || seen.member.metadata.terminating() ||
+         restore->keeps(seen.member.metadata.uid);
 }
 
 }  // namespace

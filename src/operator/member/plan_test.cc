@@ -475,12 +475,6 @@ TEST(MemberPlan, Table) {
       {[](auto& o) { o.member.spec.dormant = true; }, "none", "it is about to be woken"},
       {[](auto& o) {
          o.member.spec.dormant = true;
-         o.cluster->spec.replicas = 0;
-         o.cluster->status.members.resize(2);
-       },
-       "none", "I1: a user made it dormant; the last one of all is paused"},
-      {[](auto& o) {
-         o.member.spec.dormant = true;
          o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
        },
        "none", "I1, seed 504829: a user made it dormant, and it has the restored data"},
@@ -490,6 +484,19 @@ TEST(MemberPlan, Table) {
          o.cluster->status.restore->members = {{"db-x1", "m-1"}};
        },
        "delete-pod: the cluster goes back to a snapshot", "of the earlier etcd"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.member.metadata.deletion_timestamp = "t";
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
+       },
+       "mark-leaving", "it is dropped: then its Pod goes"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.member.metadata.deletion_timestamp = "t";
+         o.pod->metadata.labels[v1::kLeavingLabel] = "";
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
+       },
+       "delete-pod: the cluster goes back to a snapshot", "another one restores again"},
       {[](auto& o) {
          o.member.spec.dormant = true;
          o.cluster->status.restore.emplace().stage = v1::RestoreStage::RollingBack;

@@ -459,7 +459,9 @@ struct Actor {
     if (member().spec.dormant) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
-      if (*cluster && (*cluster)->spec.replicas > 0 && !(*cluster)->restoring())
+      Observation now = seen;
+      if (*cluster) now.cluster = **cluster;
+      if (*cluster && stays_awake(now))
         return Error{Code::Conflict, "the cluster of " + meta().name + " is no longer paused"};
     }
     auto going = with.api.remove<kube::Pod>(meta().key(), step.uid);
