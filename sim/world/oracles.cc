@@ -10,6 +10,7 @@
 #include "operator/credentials/tls.h"
 #include "runtime/conditions.h"
 #include "sim/api/objects.h"
+#include "sim/api/paths.h"
 #include "sim/etcd/store.h"
 #include "sys/x509.h"
 
@@ -145,8 +146,11 @@ Oracles::Oracles(const Clock& clock, ApiServer& server, const EtcdNet& net, cons
   server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
                            const ApiServer::Object& after) {
     if (r == kube::Pod::resource) pod_changed(before, after);
-    if (r == kube::SecretObject::resource &&
-        !(before && after && before->at("data") == after->at("data")))
+    const auto data_of = [](const ApiServer::Object& object) {
+      const Json* const data = object ? at(*object, {"data"}) : nullptr;
+      return data ? *data : Json();
+    };
+    if (r == kube::SecretObject::resource && data_of(before) != data_of(after))
       secrets_[key_of(after ? *after : *before)] = clock_.now();
     if (r.group == std::string_view(v1::kGroup) && after) check_types(*after);
   });
