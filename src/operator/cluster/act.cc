@@ -272,23 +272,23 @@ struct Actor {
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;
       if (!lacks_only_owner(meta, seen.cluster)) continue;
-      // The members prove that what has the name is of their cluster; later only the UID does.
-      const bool has_etcd = !seen.cluster.status.cluster_id.empty() || seen.cluster.restoring();
-      if (has_etcd && !is_made_for(seen.cluster, meta)) continue;
-      if (auto done = own_secret(meta); !done) return done;
-    }
+      // Orphans prove that what has the name is of their cluster. Otherwise only the UID does.
+      if (!has_orphans(seen) && !is_made_for(seen.cluster, meta)) continue;
+      if (auto kept = own_secret(meta); !kept) return kept.error();  // The members do not wait for
+    }  // one that a webhook edits.
     return Done{};
   }
 
-  Result<Done> own_secret(const api::ObjectMeta& secret) const {
+  /// False: a webhook took the owner away again.
+  Result<bool> own_secret(const api::ObjectMeta& secret) const {
     json::object patch = ownership(secret, seen.cluster);
     patch["metadata"].as_object()["labels"].emplace_object()[v1::kClusterUidLabel] =
         seen.cluster.metadata.uid;
     auto owned = give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster, secret,
                                                 std::move(patch));
-    const bool undone = owned && !is_ours(owned->metadata, seen.cluster.metadata.uid);
+    const bool kept = owned && !is_unmarked(seen.cluster, owned->metadata);
     auto done = noted(secret.name, std::move(owned));
-    return undone ? Result<Done>(not_kept("Secret " + secret.name)) : done;
+    return done ? Result<bool>(kept) : done.error();
   }
 
   Result<Done> adopt_member(const OfMember& member) const {
@@ -491,8 +491,10 @@ struct Actor {
     if (there.failed_with(Code::NotFound)) return Done{};
     if (!there) return Error(there.error()).during("adopt Secret " + step.secret);
     const api::ObjectMeta& meta = (*there)->metadata;
-    if (is_ours(meta, seen.cluster.metadata.uid) || !is_made_for(seen.cluster, meta)) return Done{};
-    return own_secret(meta);
+    if (!is_unmarked(seen.cluster, meta)) return Done{};
+    auto kept = own_secret(meta);
+    if (!kept) return kept.error();
+    return *kept ? Result<Done>(Done{}) : not_kept("Secret " + step.secret);
   }
 
   Result<Done> create_secret(const std::string& name, const char* type,

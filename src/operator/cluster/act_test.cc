@@ -684,6 +684,7 @@ TEST_F(AdoptTest, K17_NoMemberIsAdoptedBeforeEachSecretHasBeenSeen) {
       return std::nullopt;
     return Error{Code::Unavailable, "try again"};
   });
+  seen.seats.emplace_back().object.emplace().orphan = true;
   EXPECT_TRUE(done(step).failed_with(Code::Unavailable));
   EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
   api.before(nullptr);

@@ -24,7 +24,7 @@ bool all_dormant(const View& view) {
 // certificates: a member whose name is missing in one cannot join. Then the password that root
 // logged in with: until it is recorded, a user who edits the Secret locks the operator out.
 constexpr Rule kUnclearRules[] = {adopt_astray, issue, record, keep_version, wake, own};
-constexpr Rule kFoundingRules[] = {adopt_astray, issue, record, wake, found};
+constexpr Rule kFoundingRules[] = {adopt_astray, issue, record, wake, found, own};
 // Only what a user asked for.
 constexpr Rule kAskedRules[] = {adopt_astray, issue,   record,         keep_version,
                                 wake,         release, remove_leaving, own};

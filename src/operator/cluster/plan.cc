@@ -93,7 +93,10 @@ std::int64_t voters_to_keep(const Observation& seen, const Census& census) {
 /// drained. Without an answer from etcd it is not lowered.
 std::optional<std::int64_t> budget(const Observation& seen, const Census& census) {
   const std::int64_t keep = voters_to_keep(seen, census);
+  const bool is_new =
+      std::ranges::none_of(seen.seats, [](const Seat& s) { return bool(s.object); });
   const bool memory =
+      (is_new && seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory) ||
       std::ranges::any_of(seen.seats, [&](const Seat& s) { return has_data_in_memory(seen, s); });
   std::int64_t min = keep > 1 || memory ? quorum(static_cast<int>(keep)) + seen.stray_voters : 0;
   if (!seen.linearizable && seen.budget != Child::Missing) min = std::max(min, seen.budget_min);
@@ -237,8 +240,7 @@ Plan decide(const Observation& seen) {
       out.make_certificates.push_back(child.name);
   if (mode == Mode::Paused) {
     out.drop_budget = seen.budget != Child::Missing;
-    const Verdict due = own(view);
-    if (const auto* step = std::get_if<Step>(&due)) out.step = *step;
+    if (auto due = secret_to_own(seen)) out.step = std::move(*due);
     report_paused(seen, seen.seats.front().name, refused, status);
     out.status = std::move(status);
     out.again = kSteady;

@@ -2437,6 +2437,11 @@ TEST(ClusterPlan, MembersInMemoryAreNotPausedAndTheOnlyOneIsNotDrained) {
   seen.cluster.spec.storage.medium = v1::Medium::Memory;
   seen.cluster.status.observed->storage.medium = v1::Medium::Memory;
   EXPECT_EQ(plan(seen).budget, 1) << "its Pod is its data";
+  seen.seats.clear();
+  EXPECT_EQ(plan(seen).budget, 1) << "from the first pass on";
+  seen = observe(1, "a:V*");
+  seen.cluster.spec.storage.medium = v1::Medium::Memory;
+  seen.cluster.status.observed->storage.medium = v1::Medium::Memory;
   Observation earlier = observe(1, "a:V*");
   earlier.seats[0].object->other_medium = true;
   EXPECT_EQ(plan(earlier).budget, 1) << "I5: an earlier EtcdCluster had that medium";
@@ -2673,16 +2678,19 @@ TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
   Observation disowned = managed("a:V* b:V+ c:V+", names({"a", "b", "c"}));
   disowned.tls.managed[0].ownerless = true;
   EXPECT_EQ(step_of(disowned), "none") << "it may have been made for another EtcdCluster";
-  disowned.tls.managed[0].disowned = true;
+  disowned.tls.managed[0].unmarked = true;
   EXPECT_EQ(step_of(disowned), "own-secret db-client-ca");
   disowned.linearizable = false;
   EXPECT_EQ(step_of(disowned), "own-secret db-client-ca") << "whatever etcd says";
   Observation joining = managed("a:V* b:N c:N", names({"a", "b", "c"}));
-  joining.tls.managed[0].disowned = true;
+  joining.tls.managed[0].unmarked = true;
   EXPECT_EQ(step_of(joining), "add-learner b") << "it blocks nothing";
   Observation secured = observe(3, "a:V* b:V+ c:V+");
-  secured.auth.disowned = true;
+  secured.auth.unmarked = true;
   EXPECT_EQ(step_of(secured), "own-secret db-operator-auth");
+  disowned.auth.unmarked = true;
+  disowned.failing_step = "own-secret db-client-ca";
+  EXPECT_EQ(step_of(disowned), "own-secret db-operator-auth") << "it waits for none";
 
   Observation fresh = managed("", {});
   fresh.cluster.status = {};

@@ -219,8 +219,9 @@ Verdict judge(const Observation& seen) {
   const std::string volume = volume_name(member.metadata.name);
   if (member.spec.dormant && !stays_awake(seen))
     return {"False", v1::kPaused,
-            seen.cluster && seen.cluster->restoring() ? "the cluster goes back to a snapshot"
-                                                      : "the cluster is paused"};
+            (seen.cluster && seen.cluster->restoring() ? "the cluster goes back to a snapshot"
+                                                       : "the cluster is paused") +
+                (has_pod(seen) && !seen.rejected.empty() ? "; " + seen.rejected : "")};
   if (!seen.rejected.empty() && !serves(seen)) return {"False", v1::kPodRejected, seen.rejected};
   if (member.spec.initial_cluster.empty())
     return {"False", v1::kPodNotReady, "waiting to be added to etcd"};

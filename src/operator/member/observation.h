@@ -37,6 +37,8 @@ struct Observation {
   /// deleted: as orphans they run on until an EtcdCluster adopts them. Read while it has no
   /// EtcdCluster.
   bool beside_orphans = false;
+  /// Another EtcdMember of its EtcdCluster is not dormant.
+  bool others_awake = false;
   /// Seconds since this process last changed the message of Ready; absent: it has not.
   std::optional<std::int64_t> words_s;
   bool has_image = false;         ///< The operator knows its own image, which restores a snapshot.
@@ -54,7 +56,8 @@ struct Observation {
         api::sparse("allHaveUID", &S::all_have_uid), api::sparse("rejected", &S::rejected),
         api::sparse("failed", &S::failed), api::sparse("outdated", &S::outdated),
         api::sparse("makesRoomFor", &S::makes_room_for),
-        api::sparse("besideOrphans", &S::beside_orphans), api::optional("words", &S::words_s),
+        api::sparse("besideOrphans", &S::beside_orphans),
+        api::sparse("othersAwake", &S::others_awake), api::optional("words", &S::words_s),
         api::sparse("hasImage", &S::has_image),
         api::sparse("credentialsFault", &S::credentials_fault), api::sparse("tls", &S::tls));
   }

@@ -201,9 +201,10 @@ Step next(const Observation& seen) {
   if (member.metadata.terminating() && member.status.removed && !keeps_data(seen))
     return has_pod(seen) ? Step(DeletePod{seen.pod->metadata.uid, "etcd has removed the member"})
                          : Step(NoStep{});
-  if (leaves_unmarked(seen)) return MarkLeaving{seen.pod->metadata.uid};
+  const bool sleeps = member.spec.dormant && !stays_awake(seen);
+  if (leaves_unmarked(seen) && !sleeps) return MarkLeaving{seen.pod->metadata.uid};
   if (member.spec.dormant) {
-    if (!has_pod(seen) || stays_awake(seen)) return NoStep{};
+    if (!has_pod(seen) || !sleeps) return NoStep{};
     return DeletePod{seen.pod->metadata.uid, seen.cluster->restoring()
                                                  ? "the cluster goes back to a snapshot"
                                                  : "the cluster is paused"};
@@ -246,11 +247,12 @@ Step label_volume(const Observation& seen) {
 }
 
 /// Whether the operator may have made it dormant: a restore in place stops the members of the
-/// earlier etcd, its rollback the restored one, and each of its stages one that it deletes.
+/// earlier etcd, its rollback the restored one, and each of its stages one that it deletes; a pause
+/// stops the last member.
 bool is_to_sleep(const Observation& seen) {
   const v1::EtcdCluster& cluster = *seen.cluster;
   const v1::RestoreRecord* restore = cluster.restoring();
-  if (!restore) return cluster.spec.replicas == 0;
+  if (!restore) return cluster.spec.replicas == 0 && !seen.others_awake;
   return restore->stage == v1::RestoreStage::Stopping ||
          restore->stage == v1::RestoreStage::RollingBack || seen.member.metadata.terminating() ||
          restore->keeps(seen.member.metadata.uid);

@@ -489,14 +489,13 @@ TEST(MemberPlan, Table) {
          o.member.metadata.deletion_timestamp = "t";
          o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
        },
-       "mark-leaving", "it is dropped: then its Pod goes"},
+       "delete-pod: the cluster goes back to a snapshot", "another one restores again"},
       {[](auto& o) {
          o.member.spec.dormant = true;
-         o.member.metadata.deletion_timestamp = "t";
-         o.pod->metadata.labels[v1::kLeavingLabel] = "";
-         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
+         o.cluster->spec.replicas = 0;
+         o.others_awake = true;
        },
-       "delete-pod: the cluster goes back to a snapshot", "another one restores again"},
+       "none", "I1: a user made it dormant before it is the last one"},
       {[](auto& o) {
          o.member.spec.dormant = true;
          o.cluster->status.restore.emplace().stage = v1::RestoreStage::RollingBack;

@@ -106,6 +106,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   seen.has_image = !images_.operator_image.empty();
   seen.outdated = is_outdated(seen);
   if (seen.cluster) seen.makes_room_for = voter_without_place(seen);
+  if (seen.cluster) seen.others_awake = others_are_awake(seen);
   else seen.beside_orphans = beside_orphans(member);
   if (seen.cluster && !seen.pod) seen.all_have_uid = all_have_uid(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.credentials.certificates.of(member);
@@ -147,6 +148,14 @@ std::string Reconciler::voter_without_place(const Observation& seen) const {
       return other->metadata.name;
   }
   return "";
+}
+
+bool Reconciler::others_are_awake(const Observation& seen) const {
+  const api::ObjectMeta& cluster = seen.cluster->metadata;
+  return std::ranges::any_of(with_.stores.members.in_group(cluster.key()), [&](const auto& other) {
+    return other->metadata.uid != seen.member.metadata.uid && !other->spec.dormant &&
+           is_ours(other->metadata, cluster.uid);
+  });
 }
 
 bool Reconciler::beside_orphans(const v1::EtcdMember& member) const {
@@ -456,7 +465,7 @@ struct Actor {
       case OnlyIf::Idle: return delete_idle(step.uid);
       case OnlyIf::Unchanged: return remove_ours(seen.pod, with.stores.pods);
     }
-    if (member().spec.dormant) {
+    if (member().spec.dormant && !member().status.removed) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
       Observation now = seen;

@@ -46,6 +46,7 @@ class Reconciler final : public Pass<Kind> {
   void forget(const api::ObjectKey& key) override;
   bool selected_by_other(const Observation& seen) const;
   std::string voter_without_place(const Observation&) const;
+  bool others_are_awake(const Observation&) const;
   bool beside_orphans(const api::v1alpha2::EtcdMember&) const;
   bool all_have_uid(const Observation& seen) const;
   std::string credentials_fault(const Object& member) const;
