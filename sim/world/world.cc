@@ -667,10 +667,7 @@ std::string World::insecure(const v1::EtcdCluster& cluster) const {
   if (cluster.status.auth_enabled) made.push_back(auth_secret_name(key.name));
   for (const std::string& name : made) {
     const auto secret = read<kube::SecretObject>({key.ns, name});
-    if (!secret) continue;
-    const auto label = secret->metadata.labels.find(v1::kClusterUidLabel);
-    if (!is_ours(secret->metadata, cluster.metadata.uid) ||
-        label == secret->metadata.labels.end() || label->second != cluster.metadata.uid)
+    if (secret && !is_ours(secret->metadata, cluster.metadata.uid))
       return "does not own Secret " + name;
   }
   if (cluster.spec.tls) {

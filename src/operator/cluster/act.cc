@@ -263,7 +263,10 @@ struct Actor {
     return Done{};
   }
 
+  /// Orphans prove that what has the name is of their cluster. In a running one only the UID in a
+  /// Secret's label does (OwnSecret).
   Result<Done> adopt_secrets() const {
+    if (!has_orphans(seen)) return Done{};
     std::vector<std::string> names{auth_secret_name(seen.cluster.metadata.name)};
     for (const ManagedSecret& one : managed_secrets_of(seen.cluster)) names.push_back(one.name);
     for (const std::string& name : names) {
@@ -272,23 +275,26 @@ struct Actor {
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;
       if (!lacks_only_owner(meta, seen.cluster)) continue;
-      // Orphans prove that what has the name is of their cluster. Otherwise only the UID does.
-      if (!has_orphans(seen) && !is_made_for(seen.cluster, meta)) continue;
-      if (auto kept = own_secret(meta); !kept) return kept.error();  // The members do not wait for
-    }  // one that a webhook edits.
+      // The members do not wait for one that a webhook edits.
+      if (auto kept = own_secret(meta); !kept) return kept.error();
+    }
     return Done{};
   }
 
   /// False: a webhook took the owner away again.
   Result<bool> own_secret(const api::ObjectMeta& secret) const {
     json::object patch = ownership(secret, seen.cluster);
-    patch["metadata"].as_object()["labels"].emplace_object()[v1::kClusterUidLabel] =
-        seen.cluster.metadata.uid;
+    patch["metadata"].as_object()["labels"] = uid_label();
     auto owned = give_owner<kube::SecretObject>(with.executor, with.api, seen.cluster, secret,
                                                 std::move(patch));
-    const bool kept = owned && !is_unmarked(seen.cluster, owned->metadata);
+    const bool kept = owned && is_ours(owned->metadata, seen.cluster.metadata.uid);
     auto done = noted(secret.name, std::move(owned));
     return done ? Result<bool>(kept) : done.error();
+  }
+  json::object uid_label() const {
+    json::object out;
+    out[v1::kClusterUidLabel] = seen.cluster.metadata.uid;
+    return out;
   }
 
   Result<Done> adopt_member(const OfMember& member) const {
@@ -491,7 +497,7 @@ struct Actor {
     if (there.failed_with(Code::NotFound)) return Done{};
     if (!there) return Error(there.error()).during("adopt Secret " + step.secret);
     const api::ObjectMeta& meta = (*there)->metadata;
-    if (!is_unmarked(seen.cluster, meta)) return Done{};
+    if (is_ours(meta, seen.cluster.metadata.uid) || !is_made_for(seen.cluster, meta)) return Done{};
     auto kept = own_secret(meta);
     if (!kept) return kept.error();
     return *kept ? Result<Done>(Done{}) : not_kept("Secret " + step.secret);
@@ -504,11 +510,12 @@ struct Actor {
   }
 
   Result<Done> change_secret(const api::ObjectMeta& now, json::object data) const {
-    return noted(
-        now.name,
-        with.api.merge_patch<kube::SecretObject>(
-            now.key(), {{"metadata", {{"uid", now.uid}, {"resourceVersion", now.resource_version}}},
-                        {"data", std::move(data)}}));
+    return noted(now.name, with.api.merge_patch<kube::SecretObject>(
+                               now.key(), {{"metadata",
+                                            {{"uid", now.uid},
+                                             {"resourceVersion", now.resource_version},
+                                             {"labels", uid_label()}}},
+                                           {"data", std::move(data)}}));
   }
 
   Result<Done> noted(const std::string& name, Result<kube::SecretObject> written) const {

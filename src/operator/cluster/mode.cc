@@ -23,17 +23,17 @@ bool all_dormant(const View& view) {
 // First of all, members get their owner and label back: no rule is about a member of nobody. Then
 // certificates: a member whose name is missing in one cannot join. Then the password that root
 // logged in with: until it is recorded, a user who edits the Secret locks the operator out.
-constexpr Rule kUnclearRules[] = {adopt_astray, issue, record, keep_version, wake, own};
-constexpr Rule kFoundingRules[] = {adopt_astray, issue, record, wake, found, own};
+constexpr Rule kUnclearRules[] = {adopt_astray, issue, record, keep_version, wake};
+constexpr Rule kFoundingRules[] = {adopt_astray, issue, record, wake, found};
 // Only what a user asked for.
-constexpr Rule kAskedRules[] = {adopt_astray, issue,   record,         keep_version,
-                                wake,         release, remove_leaving, own};
+constexpr Rule kAskedRules[] = {adopt_astray, issue,   record,        keep_version,
+                                wake,         release, remove_leaving};
 // No member is added or promoted: its data would come from a leader whose data may be damaged. The
 // convicted member goes first. Once it is removed, it is replaced, although the alarm stays until a
 // user disarms it.
 constexpr Rule kConvictedRules[] = {
-    adopt_astray,          issue,          record,  wake, release, drop_joiner,
-    remove_foreign_member, remove_leaving, replace, own};
+    adopt_astray,          issue,          record, wake, release, drop_joiner,
+    remove_foreign_member, remove_leaving, replace};
 // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
 constexpr Rule kNormalRules[] = {
     adopt_astray,   issue,   record,      keep_version,

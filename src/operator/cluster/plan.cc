@@ -240,7 +240,6 @@ Plan decide(const Observation& seen) {
       out.make_certificates.push_back(child.name);
   if (mode == Mode::Paused) {
     out.drop_budget = seen.budget != Child::Missing;
-    if (auto due = secret_to_own(seen)) out.step = std::move(*due);
     report_paused(seen, seen.seats.front().name, refused, status);
     out.status = std::move(status);
     out.again = kSteady;

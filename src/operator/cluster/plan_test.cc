@@ -2678,19 +2678,14 @@ TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
   Observation disowned = managed("a:V* b:V+ c:V+", names({"a", "b", "c"}));
   disowned.tls.managed[0].ownerless = true;
   EXPECT_EQ(step_of(disowned), "none") << "it may have been made for another EtcdCluster";
-  disowned.tls.managed[0].unmarked = true;
+  disowned.tls.managed[0].disowned = true;
   EXPECT_EQ(step_of(disowned), "own-secret db-client-ca");
-  disowned.linearizable = false;
-  EXPECT_EQ(step_of(disowned), "own-secret db-client-ca") << "whatever etcd says";
   Observation joining = managed("a:V* b:N c:N", names({"a", "b", "c"}));
-  joining.tls.managed[0].unmarked = true;
+  joining.tls.managed[0].disowned = true;
   EXPECT_EQ(step_of(joining), "add-learner b") << "it blocks nothing";
   Observation secured = observe(3, "a:V* b:V+ c:V+");
-  secured.auth.unmarked = true;
+  secured.auth.disowned = true;
   EXPECT_EQ(step_of(secured), "own-secret db-operator-auth");
-  disowned.auth.unmarked = true;
-  disowned.failing_step = "own-secret db-client-ca";
-  EXPECT_EQ(step_of(disowned), "own-secret db-operator-auth") << "it waits for none";
 
   Observation fresh = managed("", {});
   fresh.cluster.status = {};

@@ -85,8 +85,6 @@ class RestoreInPlace {
     out_.drop_budget = seen_.budget != Child::Missing;
     out_.facts = facts(seen_);
     out_.step = next();
-    if (std::holds_alternative<NoStep>(out_.step) && stage() == stage_seen())
-      if (auto due = secret_to_own(seen_)) out_.step = std::move(*due);
     report_in_place(seen_, out_.waiting_for, out_.status);
     if (!std::holds_alternative<NoStep>(out_.step) || stage() != stage_seen())
       out_.again = kFollowUp;

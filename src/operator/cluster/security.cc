@@ -210,22 +210,12 @@ Verdict secure(const View& view) {
   return std::move(next.step);
 }
 
-std::optional<OwnSecret> secret_to_own(const Observation& seen) {
-  std::vector<OwnSecret> all;
-  for (const CertificateSeen& one : seen.tls.managed)
-    if (one.unmarked) all.push_back({one.secret});
-  if (seen.auth.unmarked) all.push_back({auth_secret_name(seen.cluster.metadata.name)});
-  for (OwnSecret& step : all)
-    if (!seen.failing_step.ends_with(step.words())) return std::move(step);
-  if (all.empty()) return std::nullopt;
-  return std::move(all.front());  // The others do not wait for one that is refused.
-}
-
-/// It comes last: meanwhile the owner or the label tells whose they are.
+/// It comes last and blocks nothing: meanwhile their label tells whose they are.
 Verdict own(const View& view) {
-  auto due = secret_to_own(view.seen);
-  if (!due) return Skip{};
-  return std::move(*due);
+  for (const CertificateSeen& one : view.seen.tls.managed)
+    if (one.disowned) return OwnSecret{one.secret};
+  if (view.seen.auth.disowned) return OwnSecret{auth_secret_name(view.seen.cluster.metadata.name)};
+  return Skip{};
 }
 
 Shut shut_out(const Observation& seen) {

@@ -1,6 +1,5 @@
 // A cluster's certificates and authentication: what they allow, and how they are reported. Pure.
 #pragma once
-#include <optional>
 #include <string>
 
 #include "operator/cluster/observation.h"
@@ -40,9 +39,7 @@ NextToAuth next_to_auth(const AuthSeen&);
 /// password to the one in the user's Secret.
 Verdict record(const View&);
 Verdict secure(const View&);
-/// A Secret of the operator's whose owner a user took away, or that an earlier release created
-/// without the label that tells whose it is.
-std::optional<OwnSecret> secret_to_own(const Observation&);
+/// Gives Secrets of the operator's their owner back, which a user took away.
 Verdict own(const View&);
 
 /// Why members refuse the operator's credentials: reason and message for the conditions Available

@@ -193,7 +193,7 @@ struct IssueCertificate {
     return api::value(api::sparse("secret", &S::secret), api::sparse("names", &S::names));
   }
 };
-/// Gives a Secret that was made for the cluster its owner and its label with the UID.
+/// Becomes the owner of a Secret that was made for the cluster and has lost its owner.
 struct OwnSecret {
   static constexpr StepTraits traits{"own-secret", Asks::ApiServer, Effect::Later};
   std::string secret;

@@ -91,7 +91,7 @@ TlsSeen Certificates::of(const v1::EtcdCluster& cluster) {
     auto seen = look(key, secret.name, role_of(secret.kind));
     auto read = secrets_.get({key.ns, secret.name});
     seen->ours = read && is_made_for(cluster, (*read)->metadata);
-    seen->unmarked = read && is_unmarked(cluster, (*read)->metadata);
+    seen->disowned = seen->ours && !is_ours((*read)->metadata, cluster.metadata.uid);
     seen->ownerless = read && (*read)->metadata.owner_references.empty();
     // It may belong to a deleted cluster with this name, and be deleted soon.
     if (read && !seen->ours) secrets_.doubt({key.ns, secret.name}, *read);

@@ -294,12 +294,12 @@ TEST_F(CertificatesTest, K17_AManagedOneThatHasLostItsOwnerIsOurs) {
   const auto look = [&] {
     secrets.expire({"prod", "db-client-ca"});
     const auto one = on_fiber<TlsSeen>([&] { return certificates.of(managed); }).managed.at(0);
-    return std::string(one.ours ? "ours" : "theirs") + (one.unmarked ? ", unmarked" : "") +
+    return std::string(one.ours ? "ours" : "theirs") + (one.disowned ? ", disowned" : "") +
            (one.ownerless ? ", without owner" : "");
   };
-  EXPECT_EQ(look(), "ours, unmarked") << "an earlier release created it";
+  EXPECT_EQ(look(), "ours");
   shelf.disown("db-client-ca", "u-1");
-  EXPECT_EQ(look(), "ours, unmarked, without owner");
+  EXPECT_EQ(look(), "ours, disowned, without owner");
   shelf.disown("db-client-ca", "u-0");
   EXPECT_EQ(look(), "theirs, without owner") << "it is a leftover of an earlier EtcdCluster";
 }

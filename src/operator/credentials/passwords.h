@@ -42,7 +42,7 @@ struct Passwords {
   Secret wanted;        ///< From the Secret of the spec.
   std::string missing;  ///< Why `wanted` is empty; empty: it is not.
   KeptPasswords kept;
-  bool unmarked = false;  ///< Our Secret lacks its owner or its label.
+  bool disowned = false;  ///< Our Secret has lost its owner.
   Secret current;         ///< The one that root has logged in with.
 };
 
@@ -74,7 +74,7 @@ struct AuthSeen {
   PasswordStep step = PasswordStep::None;
   /// Our Secret has a password, so root can log in whatever the spec's Secret has.
   bool recorded = false;
-  bool unmarked = false;  ///< Our Secret lacks its owner or its label.
+  bool disowned = false;  ///< Our Secret has lost its owner.
   /// etcd's answer; asked while the spec wants authentication and the status does not have it.
   std::optional<bool> enabled;
   bool operator==(const AuthSeen&) const = default;
@@ -83,7 +83,7 @@ struct AuthSeen {
   static auto describe() {
     return api::value(api::sparse("required", &S::required), api::sparse("entered", &S::entered),
                       api::sparse("refused", &S::refused), api::sparse("step", &S::step),
-                      api::sparse("recorded", &S::recorded), api::sparse("unmarked", &S::unmarked),
+                      api::sparse("recorded", &S::recorded), api::sparse("disowned", &S::disowned),
                       api::optional("enabled", &S::enabled));
   }
 };

@@ -52,7 +52,7 @@ Passwords Sessions::passwords_of(const v1::EtcdCluster& cluster) {
   if (!out.missing.empty() && wanted) secrets_.doubt({ns, name}, *wanted);
   auto ours = secrets_.get({ns, auth_secret_name(cluster.metadata.name)});
   if (ours && is_made_for(cluster, (*ours)->metadata)) {
-    out.unmarked = is_unmarked(cluster, (*ours)->metadata);
+    out.disowned = !is_ours((*ours)->metadata, cluster.metadata.uid);
     out.kept = {sendable((*ours)->value(kPasswordKey)), sendable((*ours)->value(kNextPasswordKey)),
                 sendable((*ours)->value(kPreviousPasswordKey))};
   } else if (ours) {  // It may belong to an earlier cluster, and be deleted with it.
@@ -76,7 +76,7 @@ AuthSeen Sessions::of(const v1::EtcdCluster& cluster) {
   out.refused = session.refused.empty() ? known.missing : session.refused;
   out.step = next_step(known);
   out.recorded = !known.kept.password.empty();
-  out.unmarked = known.unmarked;
+  out.disowned = known.disowned;
   return out;
 }
 

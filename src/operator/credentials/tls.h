@@ -61,7 +61,7 @@ struct CertificateSeen {
   std::string secret = {};               ///< Its name.
   bool missing = false;                  ///< The Secret does not exist.
   bool ours = false;                     ///< It was made for the cluster.
-  bool unmarked = false;                 ///< It was, and lacks its owner or its label.
+  bool disowned = false;                 ///< It was, and a user took its owner away.
   bool ownerless = false;                ///< It has no owner.
   std::string unread = {};               ///< Why it could not be read; empty: it was read.
   std::vector<std::string> faults = {};  ///< Faults for any member, in words.
@@ -75,7 +75,7 @@ struct CertificateSeen {
   template <class S = CertificateSeen>
   static auto describe() {
     return api::value(api::required("secret", &S::secret), api::sparse("missing", &S::missing),
-                      api::sparse("ours", &S::ours), api::sparse("unmarked", &S::unmarked),
+                      api::sparse("ours", &S::ours), api::sparse("disowned", &S::disowned),
                       api::sparse("ownerless", &S::ownerless), api::sparse("unread", &S::unread),
                       api::sparse("faults", &S::faults), api::sparse("names", &S::names),
                       api::sparse("serial", &S::serial), api::sparse("authority", &S::authority),

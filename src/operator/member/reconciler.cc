@@ -151,10 +151,16 @@ std::string Reconciler::voter_without_place(const Observation& seen) const {
 }
 
 bool Reconciler::others_are_awake(const Observation& seen) const {
-  const api::ObjectMeta& cluster = seen.cluster->metadata;
-  return std::ranges::any_of(with_.stores.members.in_group(cluster.key()), [&](const auto& other) {
+  const v1::EtcdCluster& cluster = *seen.cluster;
+  const auto& reported = cluster.status.members;
+  const auto counts = [&](const v1::EtcdMember& other) {  // A stranger is not reported.
+    return owns(cluster, other) && std::ranges::find(reported, other.metadata.name,
+                                                     &v1::MemberReport::name) != reported.end();
+  };
+  const auto all = with_.stores.members.in_group(cluster.metadata.key());
+  return std::ranges::any_of(all, [&](const auto& other) {
     return other->metadata.uid != seen.member.metadata.uid && !other->spec.dormant &&
-           is_ours(other->metadata, cluster.uid);
+           counts(*other);
   });
 }
 

@@ -25,14 +25,6 @@ inline bool is_made_for(const api::v1alpha2::EtcdCluster& cluster, const api::Ob
           !secret.controller());
 }
 
-/// Whether such a Secret lacks its owner, or the label that would tell whose it is without one. A
-/// Secret of an earlier release has no such label.
-inline bool is_unmarked(const api::v1alpha2::EtcdCluster& cluster, const api::ObjectMeta& secret) {
-  const auto label = secret.labels.find(api::v1alpha2::kClusterUidLabel);
-  const bool labelled = label != secret.labels.end() && label->second == cluster.metadata.uid;
-  return is_made_for(cluster, secret) && !(labelled && is_ours(secret, cluster.metadata.uid));
-}
-
 /// Whether a member's token was made for that EtcdCluster: it has its UID. An EtcdCluster may have
 /// members with another one, which it adopted.
 inline bool is_token_of(const std::string& token, const api::ObjectMeta& cluster) {
