@@ -187,6 +187,33 @@ TEST_F(ReconcilerTest, AVolumeThatLostItsLabelsIsNotTakenForLost) {
   EXPECT_EQ(volume->at("metadata").at("labels").at("app"), "etcd") << "other labels stay";
 }
 
+/// Before a dormant member's Pod goes, the API server is asked for the stage of the restore.
+TEST_F(ReconcilerTest, I1_ARestoredMemberIsNotStoppedByAnEarlierStage) {
+  server.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
+  v1::EtcdCluster cluster = *stores.clusters.get({kKey.ns, "db"});
+  const auto is_in = [&](v1::RestoreStage stage) {
+    cluster.status.restore.emplace().stage = stage;
+    server.change(v1::EtcdCluster::resource, {kKey.ns, "db"}, [&](json::object& object) {
+      object["metadata"].as_object()["uid"] = "c-1";
+      object["status"] = api::encode(cluster).at("status");
+    });
+  };
+  cluster.spec.version = "3.6.16";
+  server.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", kKey.ns}}},
+                                         {"spec", api::encode(cluster).at("spec")}});
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  server.put(kube::Pod::resource, child("db-a", true));
+  server.change(v1::EtcdMember::resource, kKey,
+                [](json::object& member) { member["spec"].as_object()["dormant"] = true; });
+  is_in(v1::RestoreStage::Stopping);
+  cluster.metadata.resource_version = "1";
+  stores.clusters.saw(cluster);
+  is_in(v1::RestoreStage::Review);
+  run(60s);
+  EXPECT_EQ(server.requests("delete pods"), 0);
+  EXPECT_GT(server.requests("get etcdclusters"), 0) << "it is about to go";
+}
+
 TEST_F(ReconcilerTest, AVolumeThatIsGoneIsLost) {
   run(60s);
   const std::string line = flight.text();
