@@ -16,12 +16,7 @@ constexpr std::size_t kLabelMax = 63, kPrefixMax = kLabelMax - 5;  // Five rando
 constexpr const char* kNameLabel = "batch.kubernetes.io/job-name";
 constexpr const char* kUidLabel = "batch.kubernetes.io/controller-uid";
 
-std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
 std::string phase_of(const Json& pod) { return text_at(pod, {"status", "phase"}); }
-bool has_ended(const Json& pod) {
-  const std::string phase = phase_of(pod);
-  return phase == "Succeeded" || phase == "Failed";
-}
 
 /// When a Job ended; nullopt: it has not.
 std::optional<WallTime> end_of(const Json& job) {
@@ -154,7 +149,7 @@ void JobController::look(const ObjectKey& key, const Json& job) {
   std::vector<ApiServer::Object> active;
   for (const ApiServer::Object& pod : server_.look_all(kPods)) {
     if (controller_of(*pod) != uid_of(job)) continue;
-    if (has_ended(*pod)) count(past, job, *pod);
+    if (pod_has_ended(*pod)) count(past, job, *pod);
     else active.push_back(pod);
   }
   decide(past, job);

@@ -24,6 +24,14 @@ inline std::string text_at(const Json& object, std::initializer_list<const char*
   return found && found->is_string() ? std::string(found->as_string()) : "";
 }
 
+inline std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
+
+/// Its containers have ended, and none starts again.
+inline bool pod_has_ended(const Json& pod) {
+  const std::string phase = text_at(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
 /// Empty: no list stands there.
 inline json::array list_at(const Json& object, std::initializer_list<const char*> path) {
   const Json* const found = at(object, path);

@@ -296,6 +296,7 @@ TEST_F(ScenarioOfNodes, I17_AMemberWhoseVolumeIsFullIsToldAndKept) {
   EXPECT_EQ(gone(v1::EtcdMember::resource), 0U);
 }
 
+/// A webhook for Services takes half a minute, and then fails. Another cluster is not delayed.
 TEST_F(ScenarioOfNodes, K8_AVoterIsReplacedWhileAServiceCannotBeWritten) {
   settled_cluster(3);
   instead = [](Life& life, const kube::Call& call) -> std::optional<Result<Json>> {

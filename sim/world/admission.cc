@@ -55,9 +55,7 @@ void add_defaults(const api::Resource& r, json::object& object) {
 /// Whether a Pod of a cluster counts in a quota: not once it has ended, nor once its kubelet should
 /// have ended it twice over, as that of a lost node.
 bool counts(const Json& pod, WallTime now) {
-  if (cluster_of(pod.as_object()).empty()) return false;
-  const std::string phase = text_at(pod, {"status", "phase"});
-  if (phase == "Failed" || phase == "Succeeded") return false;
+  if (cluster_of(pod.as_object()).empty() || pod_has_ended(pod)) return false;
   const auto until = from_rfc3339(text_at(pod, {"metadata", "deletionTimestamp"}));
   const Json* const grace = at(pod, {"metadata", "deletionGracePeriodSeconds"});
   return !until || !grace || now - *until <= std::chrono::seconds(grace->to_number<std::int64_t>());

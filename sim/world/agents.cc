@@ -24,7 +24,6 @@ constexpr int kKilled = 137;
 constexpr Duration kLookEvery = 2s, kPodsEvictedAfter = 5min, kSecretAgain = 10s;
 constexpr std::size_t kWordsMax = 4096;  // A kubelet keeps this much of a termination message.
 
-std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
 const Json& container_of(const Json& pod) {
   return pod.at("spec").at("containers").as_array().at(0);
 }

@@ -1035,7 +1035,7 @@ void World::give_children(const api::ObjectKey& key) {
       {kube::Service::resource, key.name},
       {kube::Service::resource, key.name + "-client"},
       {kube::PodDisruptionBudget::resource, key.name},
-      {kube::SecretObject::resource, key.name + "-operator-auth"}};
+      {kube::SecretObject::resource, auth_secret_name(key.name)}};
   for (const ManagedSecret& secret : managed_secrets_of(*cluster))
     all.emplace_back(kube::SecretObject::resource, secret.name);
   for (const auto& [r, name] : all) {

@@ -29,7 +29,6 @@ constexpr Duration kBackoffMin = 10s, kBackoffMax = 5min, kBackoffReset = 10min;
 api::ObjectKey key_of(const Json& object) {
   return {text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
 }
-std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
 bool terminating(const Json& object) {
   return object.at("metadata").as_object().contains("deletionTimestamp");
 }

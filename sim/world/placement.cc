@@ -65,11 +65,6 @@ bool wants(const Json& pod, const Place& node) {
          });
 }
 
-bool has_ended(const Json& pod) {
-  const std::string phase = text_at(pod, {"status", "phase"});
-  return phase == "Failed" || phase == "Succeeded";
-}
-
 /// Another Pod that takes a place at a node.
 struct Placed {
   const Json& pod;
@@ -80,8 +75,8 @@ std::vector<Placed> placed(const Json& pod, std::span<const Place> all,
   std::vector<Placed> out;
   for (const ApiServer::Object& other : others) {
     const auto node = std::ranges::find(all, text_at(*other, {"spec", "nodeName"}), &Place::name);
-    const bool same = text_at(*other, {"metadata", "uid"}) == text_at(pod, {"metadata", "uid"});
-    if (node != all.end() && !same && !has_ended(*other)) out.push_back({*other, *node});
+    const bool same = uid_of(*other) == uid_of(pod);
+    if (node != all.end() && !same && !pod_has_ended(*other)) out.push_back({*other, *node});
   }
   return out;
 }

@@ -34,17 +34,14 @@ void Secrets::keep(Entry& entry, Result<kube::SecretObject> read) {
 Result<Secrets::Value> Secrets::get(const api::ObjectKey& key) {
   sweep();
   const auto known = entries_.find(key);
-  if (known == entries_.end() || executor_.now() >= known->second.again) {
-    auto read = api_.get<kube::SecretObject>(key);  // Suspends: entries may come and go meanwhile.
-    keep(entries_[key], std::move(read));
-  }
+  if (known == entries_.end() || executor_.now() >= known->second.again) (void)ask(key);
   Entry& entry = entries_[key];
   entry.used = executor_.now();
   return entry.value;
 }
 
 Result<Secrets::Value> Secrets::ask(const api::ObjectKey& key) {
-  auto read = api_.get<kube::SecretObject>(key);
+  auto read = api_.get<kube::SecretObject>(key);  // Suspends: entries may come and go meanwhile.
   std::optional<Error> failed;
   if (!read) failed = read.error();
   Entry& entry = entries_[key];

@@ -37,7 +37,7 @@ struct Observation {
   /// deleted: as orphans they run on until an EtcdCluster adopts them. Read while it has no
   /// EtcdCluster.
   bool beside_orphans = false;
-  /// Another EtcdMember of its EtcdCluster is not dormant.
+  /// Another EtcdMember of its EtcdCluster is not dormant. Read for a dormant one.
   bool others_awake = false;
   /// Seconds since this process last changed the message of Ready; absent: it has not.
   std::optional<std::int64_t> words_s;

@@ -106,8 +106,8 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   seen.has_image = !images_.operator_image.empty();
   seen.outdated = is_outdated(seen);
   if (seen.cluster) seen.makes_room_for = voter_without_place(seen);
-  if (seen.cluster) seen.others_awake = others_are_awake(seen);
   else seen.beside_orphans = beside_orphans(member);
+  if (seen.cluster && member.spec.dormant) seen.others_awake = others_are_awake(seen);
   if (seen.cluster && !seen.pod) seen.all_have_uid = all_have_uid(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.credentials.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);

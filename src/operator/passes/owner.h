@@ -7,6 +7,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "operator/passes/metadata.h"
 
 namespace etcdop {
 
@@ -19,10 +20,9 @@ inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) 
 /// Whether the operator made a Secret for that EtcdCluster. A user may have taken its owner away
 /// since: then its label has the UID.
 inline bool is_made_for(const api::v1alpha2::EtcdCluster& cluster, const api::ObjectMeta& secret) {
-  const auto label = secret.labels.find(api::v1alpha2::kClusterUidLabel);
-  return is_ours(secret, cluster.metadata.uid) ||
-         (label != secret.labels.end() && label->second == cluster.metadata.uid &&
-          !secret.controller());
+  const std::string& uid = cluster.metadata.uid;
+  return is_ours(secret, uid) ||
+         (label_of(secret, api::v1alpha2::kClusterUidLabel) == uid && !secret.controller());
 }
 
 /// Whether a member's token was made for that EtcdCluster: it has its UID. An EtcdCluster may have
